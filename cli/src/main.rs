@@ -1,0 +1,2 @@
+//! fabsim
+fn main() {}

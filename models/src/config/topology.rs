@@ -1,0 +1,191 @@
+//! Parameters of topologies: which hosts and switches there are, and the links between them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sim_core::{Duration, Length, Rate};
+
+/// A bidirectional link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// One-way propagation delay. Give this or `length`. Default: 1 us.
+    #[serde(default)]
+    pub delay: Option<Duration>,
+    /// Cable length, at 5 ns per metre.
+    #[serde(default)]
+    pub length: Option<Length>,
+    /// Probability that a packet (of any kind) is lost on this link. Default: 0. Range: [0, 1).
+    #[serde(default)]
+    pub error_rate: f64,
+}
+
+impl LinkConfig {
+    /// A link of `rate` and one-way `delay` without errors.
+    pub fn new(rate: Rate, delay: Duration) -> Self {
+        Self { rate, delay: Some(delay), length: None, error_rate: 0.0 }
+    }
+
+    /// One-way propagation delay: `delay`, else that of `length`, else 1 us.
+    pub fn propagation(&self) -> Duration {
+        self.delay.or(self.length.map(Length::propagation)).unwrap_or(Duration::from_us(1))
+    }
+}
+
+/// A topology. Hosts are named `host0`, `host1`, …; switches as each kind says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TopologyConfig {
+    /// One switch, `switch0`, with every host on it.
+    SingleSwitch(SingleSwitch),
+    /// Two switches, `left0` and `right0`, with a link between them.
+    Dumbbell(Dumbbell),
+    /// Leaves `leaf0`…, each with hosts and a link to every spine `spine0`….
+    LeafSpine(LeafSpine),
+    /// A k-ary fat tree: 2 tiers (`leaf`, `spine`) or 3 (`edge`, `agg`, `core`), full bisection unless said.
+    FatTree(FatTree),
+    /// Named nodes and links one by one.
+    Edges(EdgeList),
+}
+
+/// One switch with hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SingleSwitch {
+    /// Hosts on the switch. Range: 1–65536.
+    pub hosts: u32,
+    /// The link of each host.
+    pub link: LinkConfig,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub overrides: Vec<LinkOverride>,
+}
+
+/// Two switches with hosts on both sides of one bottleneck.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Hosts on the left switch: `host0`….
+    pub left: u32,
+    /// Hosts on the right switch, numbered after the left ones.
+    pub right: u32,
+    /// The link of each host.
+    pub host_link: LinkConfig,
+    /// The link between the switches.
+    pub bottleneck: LinkConfig,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub overrides: Vec<LinkOverride>,
+}
+
+/// Leaves and spines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeafSpine {
+    /// Leaf switches.
+    pub leaves: u32,
+    /// Spine switches.
+    pub spines: u32,
+    /// Hosts on each leaf.
+    pub hosts_per_leaf: u32,
+    /// The link of each host.
+    pub host_link: LinkConfig,
+    /// Each link between a leaf and a spine.
+    pub fabric_link: LinkConfig,
+    /// Parallel links between each leaf and each spine. Default: 1.
+    #[serde(default = "one")]
+    pub parallel: u32,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub overrides: Vec<LinkOverride>,
+}
+
+/// A fat tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FatTree {
+    /// 2 or 3. Default: 3.
+    #[serde(default = "three")]
+    pub tiers: u32,
+    /// Switch radix k, even. 3 tiers: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores, k³/4 hosts.
+    /// 2 tiers: k leaves with k/2 hosts, k/2 spines.
+    pub k: u32,
+    /// Only this many pods (3 tiers) or leaves (2 tiers), with cores or spines thinned so that bisection stays
+    /// full. Must divide k. Default: `null`, k.
+    #[serde(default)]
+    pub pods: Option<u32>,
+    /// Every link, or every host link where `fabric_link` is given.
+    pub link: LinkConfig,
+    /// Each link between switches. Default: as `link`.
+    #[serde(default)]
+    pub fabric_link: Option<LinkConfig>,
+    /// Hosts per edge switch per uplink: 1 is full bisection, 2 gives every edge switch twice the hosts. Default: 1.
+    #[serde(default = "one")]
+    pub oversubscription: u32,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub overrides: Vec<LinkOverride>,
+}
+
+/// A topology written out link by link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EdgeList {
+    /// Names of hosts, in order.
+    pub hosts: Vec<String>,
+    /// Names of switches, in order.
+    pub switches: Vec<String>,
+    /// The links. Each host has exactly one.
+    pub links: Vec<Edge>,
+}
+
+/// One link of an edge list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Edge {
+    /// One end.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// Rate of each direction.
+    pub rate: Rate,
+    /// One-way propagation delay. Give this or `length`. Default: 1 us.
+    #[serde(default)]
+    pub delay: Option<Duration>,
+    /// Cable length, at 5 ns per metre.
+    #[serde(default)]
+    pub length: Option<Length>,
+    /// Probability that a packet is lost on this link. Default: 0.
+    #[serde(default)]
+    pub error_rate: f64,
+}
+
+/// A link that differs from its kind; what is left out stays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkOverride {
+    /// One end.
+    pub a: String,
+    /// The other end.
+    pub b: String,
+    /// Rate of each direction.
+    #[serde(default)]
+    pub rate: Option<Rate>,
+    /// One-way propagation delay.
+    #[serde(default)]
+    pub delay: Option<Duration>,
+    /// Cable length, at 5 ns per metre.
+    #[serde(default)]
+    pub length: Option<Length>,
+    /// Probability that a packet is lost on this link.
+    #[serde(default)]
+    pub error_rate: Option<f64>,
+}
+
+const fn one() -> u32 {
+    1
+}
+const fn three() -> u32 {
+    3
+}

@@ -1,0 +1,4 @@
+//! The scenario language of fabsim, the checks before a run, the runner and the result writers.
+
+pub mod finding;
+pub mod spec;

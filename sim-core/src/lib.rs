@@ -1,0 +1,10 @@
+//! The discrete-event core of fabsim. It knows nothing about networks: units of time, rate and size, event
+//! queues ordered by (time, target), deterministic random streams, ring buffers and statistics.
+
+pub mod queue;
+pub mod random;
+pub mod ring;
+pub mod stats;
+pub mod units;
+
+pub use units::{Bytes, Duration, Length, Rate, Time};

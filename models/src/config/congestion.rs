@@ -81,7 +81,7 @@ pub struct TimelyConfig {
     pub ewma_gain: f64,
     /// Multiplicative decrease factor β. Default: 0.8. Range: (0, 1].
     pub beta: f64,
-    /// Additive increase step δ. Default: 10 Mb/s per Gb/s ÷ 10: 40 Mb/s.
+    /// Additive increase step δ. Default: 40 Mb/s.
     pub additive_increase: Rate,
     /// Below this queueing-inclusive RTT the rate always increases. Default: 50 us.
     pub t_low: Duration,
@@ -89,8 +89,10 @@ pub struct TimelyConfig {
     pub t_high: Duration,
     /// Least RTT, for normalising the gradient. `null`: the queue pair's own base RTT. Default: `null`.
     pub min_rtt: Option<Duration>,
-    /// Good completions before hyper-active increase. Default: 5.
+    /// Updates with a falling RTT before hyper-active increase. Default: 5.
     pub hai_after: u32,
+    /// Acknowledged bytes between two updates (the paper's segment, 16–64 KB). Default: 64 KB.
+    pub segment: Bytes,
     /// The lowest rate. Default: 100 Mb/s.
     pub min_rate: Rate,
 }
@@ -105,6 +107,7 @@ impl Default for TimelyConfig {
             t_high: Duration::from_us(500),
             min_rtt: None,
             hai_after: 5,
+            segment: Bytes(64_000),
             min_rate: Rate::mbps(100),
         }
     }

@@ -317,6 +317,9 @@ pub struct WatchdogConfig {
     pub poll: Duration,
     /// What to do with the queue while the storm lasts. Default: drop.
     pub action: WatchdogAction,
+    /// The ports watched. Default: host-facing, so that a storm is charged to the NIC that causes it and not to
+    /// every port that its pauses reach.
+    pub ports: WatchdogPorts,
     /// Reproduces a known fault (sonic-buildimage#29203): the mitigation itself freezes the received-pause counter,
     /// so that restoration follows although the storm lasts. Default: false.
     pub frozen_counter_bug: bool,
@@ -329,6 +332,7 @@ impl Default for WatchdogConfig {
             restoration: Duration::from_ms(200),
             poll: Duration::from_ms(200),
             action: WatchdogAction::Drop,
+            ports: WatchdogPorts::HostFacing,
             frozen_counter_bug: false,
         }
     }
@@ -344,4 +348,16 @@ pub enum WatchdogAction {
     Forward,
     /// Only count and report.
     Alert,
+}
+
+/// The ports a watchdog watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WatchdogPorts {
+    /// Ports that lead to hosts.
+    HostFacing,
+    /// Ports that lead to switches.
+    SwitchFacing,
+    /// All ports.
+    All,
 }

@@ -1,0 +1,325 @@
+//! A packet at a switch: routing, admission, queueing, departure.
+
+use sim_core::queue::EventQueue;
+use sim_core::random;
+
+use super::{Fabric, Flowlet};
+use crate::buffer::Refused;
+use crate::config::{CLASSES, ClassKind, RoutingMode};
+use crate::counters::DropReason;
+use crate::link::TelemetryHop;
+use crate::packet::{CE, EXPLICIT, Kind, Packet, TELEMETRY};
+use crate::port::pick_class;
+use crate::record::Recorder;
+use crate::routing::ecmp_index;
+use crate::topology::PortIndex;
+
+/// Entries of a switch's flowlet table.
+pub(super) const FLOWLET_TABLE: usize = 4096;
+
+#[inline]
+fn slot(port: PortIndex, class: u8) -> usize {
+    port as usize * CLASSES + usize::from(class)
+}
+
+impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
+    /// A packet arrived at switch `index` by port `ingress` (its `local`-th).
+    #[inline]
+    pub(super) fn switch_receive(&mut self, index: u32, ingress: PortIndex, local: u16, mut packet: Packet) {
+        let Some(out) = self.route(index, &packet) else {
+            return self.lose(&packet, ingress, DropReason::NoRoute);
+        };
+        let class = self.rules.class_of_dscp[usize::from(packet.dscp & 63)];
+        let bit = 1u8 << class;
+        packet.class = class;
+        packet.in_port = local;
+        packet.charge = if self.rules.cell == 1 {
+            packet.size
+        } else {
+            packet.size.div_ceil(self.rules.cell) * self.rules.cell
+        };
+        let port = &self.ports[out as usize];
+        if port.to_switch {
+            if packet.ttl == 0 {
+                return self.lose(&packet, ingress, DropReason::Ttl);
+            }
+            packet.ttl -= 1;
+        }
+        if let Some(reason) = self.refuses(index, out, &packet) {
+            return self.lose(&packet, ingress, reason);
+        }
+        if !self.admit(index, ingress, out, &packet) {
+            return;
+        }
+        let queue = &mut self.queues[slot(out, class)];
+        if self.rules.ecn_at_enqueue
+            && self.rules.ecn_classes & bit != 0
+            && packet.kind == Kind::Data
+            && self.red[out as usize].marks(queue.bytes, &mut self.switches[index as usize].random)
+        {
+            packet.flags |= CE;
+            queue.marked += 1;
+            self.counters.marked += 1;
+        }
+        queue.bytes += u64::from(packet.charge);
+        if queue.bytes > queue.peak {
+            queue.peak = queue.bytes;
+        }
+        let port = &mut self.ports[out as usize];
+        if port.busy_until <= self.now.0 && !port.ready_pending && port.paused & bit == 0 && port.tell == 0 {
+            // An idle port with nothing eligible queued: the packet goes straight through.
+            debug_assert!(queue.ring.is_empty());
+            self.depart(out, packet);
+            return;
+        }
+        queue.ring.push(packet);
+        port.backlog |= bit;
+        if !port.ready_pending && port.paused & bit == 0 {
+            self.kick(out);
+        }
+    }
+
+    /// What stops a packet before it is charged to the buffer: a dead link, the watchdog, an injected fault.
+    #[inline]
+    fn refuses(&mut self, index: u32, out: PortIndex, packet: &Packet) -> Option<DropReason> {
+        let port = &self.ports[out as usize];
+        if !port.up {
+            return Some(DropReason::LinkDown);
+        }
+        if port.dropping & (1 << packet.class) != 0 {
+            return Some(DropReason::Watchdog);
+        }
+        let every = self.switches[index as usize].drop_every;
+        if every != 0 && packet.kind == Kind::Data {
+            let seen = &mut self.seen[packet.flow as usize];
+            *seen += 1;
+            if seen.is_multiple_of(every) {
+                return Some(DropReason::Fault);
+            }
+        }
+        None
+    }
+
+    /// Charges the packet to the buffer, asks for a pause where that crosses XOFF. False: it is lost.
+    #[inline]
+    fn admit(&mut self, index: u32, ingress: PortIndex, out: PortIndex, packet: &Packet) -> bool {
+        let (class, charge) = (packet.class, u32::from(packet.charge));
+        let buffer = &mut self.switches[index as usize].buffer;
+        let queued = self.queues[slot(out, class)].bytes + u64::from(packet.charge);
+        let memory = &mut self.ingress[slot(ingress, class)];
+        match self.rules.kind[usize::from(class)] {
+            ClassKind::Lossless => {
+                if self.rules.lossless_egress.is_some_and(|limit| queued > limit.at(buffer.free())) {
+                    self.lose(packet, ingress, DropReason::Egress);
+                    return false;
+                }
+                match buffer.admit_lossless(memory, charge) {
+                    Ok(beyond_xoff) => {
+                        if beyond_xoff
+                            && self.rules.pfc_enabled
+                            && self.ports[ingress as usize].xoff & (1 << class) == 0
+                        {
+                            self.want_pause(ingress, 1 << class);
+                        }
+                        true
+                    }
+                    Err(_) => {
+                        self.lose_headroom(packet, ingress);
+                        false
+                    }
+                }
+            }
+            ClassKind::Lossy => {
+                if queued > self.rules.lossy_egress.at(buffer.free()) {
+                    self.lose(packet, ingress, DropReason::Egress);
+                    return false;
+                }
+                match buffer.admit_lossy(memory, charge) {
+                    Ok(()) => true,
+                    Err(Refused::Buffer | Refused::Headroom) => {
+                        self.lose(packet, ingress, DropReason::Buffer);
+                        false
+                    }
+                }
+            }
+            ClassKind::Control => true,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lose_headroom(&mut self, packet: &Packet, ingress: PortIndex) {
+        let loss = self.losses.headroom.entry((ingress, packet.class)).or_default();
+        loss.packets += 1;
+        loss.episode += u64::from(packet.charge);
+        loss.missing = loss.missing.max(loss.episode);
+        self.lose(packet, ingress, DropReason::Headroom);
+    }
+
+    /// Releases the packet from its queue and memory, marks it and sends it. The port must be idle.
+    #[inline]
+    fn depart(&mut self, out: PortIndex, mut packet: Packet) {
+        let class = packet.class;
+        let queue = &mut self.queues[slot(out, class)];
+        queue.bytes -= u64::from(packet.charge);
+        let index = self.links[out as usize].owner;
+        let switch = &mut self.switches[index as usize];
+        if packet.kind == Kind::Data {
+            if !self.rules.ecn_at_enqueue
+                && self.rules.ecn_classes & (1 << class) != 0
+                && self.red[out as usize].marks(queue.bytes, &mut switch.random)
+            {
+                packet.flags |= CE;
+                queue.marked += 1;
+                self.counters.marked += 1;
+            }
+            if packet.flags & TELEMETRY != 0 {
+                let port = &self.ports[out as usize];
+                let hop = TelemetryHop {
+                    at: self.now.0,
+                    tx_bytes: port.tx_bytes,
+                    queue: queue.bytes as u32,
+                    port: out,
+                    mbps: (port.rate / 1_000_000) as u32,
+                };
+                self.telemetry.add(packet.stamp, hop);
+            }
+        }
+        let ingress = switch.first_port + PortIndex::from(packet.in_port);
+        let memory = &mut self.ingress[slot(ingress, class)];
+        let charge = u32::from(packet.charge);
+        let resume = match self.rules.kind[usize::from(class)] {
+            ClassKind::Lossless => {
+                let below = switch.buffer.release_lossless(memory, charge);
+                below && self.ports[ingress as usize].xoff & (1 << class) != 0
+            }
+            ClassKind::Lossy => {
+                switch.buffer.release_lossy(memory, charge);
+                false
+            }
+            ClassKind::Control => false,
+        };
+        self.start_tx(out, packet);
+        if resume {
+            if let Some(loss) = self.losses.headroom.get_mut(&(ingress, class)) {
+                loss.episode = 0;
+            }
+            self.want_resume(ingress, 1 << class);
+        }
+    }
+
+    /// Sends what is next in turn: PFC frames, then the eligible class the scheduler picks.
+    #[inline]
+    pub(super) fn switch_send_next(&mut self, out: PortIndex) {
+        let port = &mut self.ports[out as usize];
+        if !port.up {
+            return;
+        }
+        if port.tell != 0 {
+            self.send_pfc(out);
+        } else {
+            let eligible = port.backlog & !port.paused;
+            if eligible == 0 {
+                return;
+            }
+            let base = out as usize * CLASSES;
+            let queues = &self.queues;
+            let head = |class: u8| {
+                queues[base + usize::from(class)].ring.front().map_or(0, |p| i32::from(p.size))
+            };
+            let class =
+                pick_class(eligible, port.strict, &mut self.dwrr[out as usize], &self.rules.weights, head);
+            let queue = &mut self.queues[base + usize::from(class)];
+            let Some(packet) = queue.ring.pop() else { unreachable!("a backlogged class without packets") };
+            if queue.ring.is_empty() {
+                port.backlog &= !(1 << class);
+            }
+            self.depart(out, packet);
+        }
+        let port = &mut self.ports[out as usize];
+        if (port.backlog & !port.paused) | port.tell != 0 && !port.ready_pending {
+            port.ready_pending = true;
+            self.queue.push(sim_core::Time(port.busy_until), self.targets.ready + out);
+        }
+    }
+
+    /// Empties the queues of `classes` at a switch's port, because of `reason`.
+    pub(super) fn flush(&mut self, out: PortIndex, classes: u8, reason: DropReason) {
+        let index = self.links[out as usize].owner;
+        for class in 0..CLASSES as u8 {
+            if classes & (1 << class) == 0 {
+                continue;
+            }
+            while let Some(packet) = self.queues[slot(out, class)].ring.pop() {
+                self.queues[slot(out, class)].bytes -= u64::from(packet.charge);
+                let switch = &mut self.switches[index as usize];
+                let ingress = switch.first_port + PortIndex::from(packet.in_port);
+                let memory = &mut self.ingress[slot(ingress, class)];
+                let charge = u32::from(packet.charge);
+                match self.rules.kind[usize::from(class)] {
+                    ClassKind::Lossless => {
+                        let below = switch.buffer.release_lossless(memory, charge);
+                        if below && self.ports[ingress as usize].xoff & (1 << class) != 0 {
+                            self.want_resume(ingress, 1 << class);
+                        }
+                    }
+                    ClassKind::Lossy => switch.buffer.release_lossy(memory, charge),
+                    ClassKind::Control => {}
+                }
+                self.lose(&packet, out, reason);
+            }
+            self.ports[out as usize].backlog &= !(1 << class);
+        }
+    }
+
+    /// The egress port for a packet, or `None` when its destination cannot be reached.
+    #[inline]
+    fn route(&mut self, index: u32, packet: &Packet) -> Option<PortIndex> {
+        if packet.flags & EXPLICIT != 0
+            && let Some(port) = self.explicit.lookup(index, packet.flow)
+        {
+            return Some(port);
+        }
+        match self.routes.candidates(self.routes.group(index, packet.dst)) {
+            [] => None,
+            [only] => Some(*only),
+            many => {
+                let count = many.len() as u32;
+                let choice = match self.routing_mode {
+                    RoutingMode::Ecmp => {
+                        ecmp_index(packet.entropy, self.switches[index as usize].hash_seed, count)
+                    }
+                    RoutingMode::Spray => {
+                        random::below(&mut self.switches[index as usize].random, u64::from(count)) as u32
+                    }
+                    RoutingMode::Flowlet { gap } => {
+                        let now = self.now.0;
+                        let switch = &mut self.switches[index as usize];
+                        let entry = &mut switch.flowlets
+                            [ecmp_index(packet.entropy, switch.hash_seed, FLOWLET_TABLE as u32) as usize];
+                        if !entry.known || now - entry.last > gap.0 || entry.choice >= count {
+                            let choice = random::below(&mut switch.random, u64::from(count)) as u32;
+                            *entry = Flowlet { last: now, choice, known: true };
+                        }
+                        entry.last = now;
+                        entry.choice
+                    }
+                    RoutingMode::Adaptive => {
+                        let switch = &mut self.switches[index as usize];
+                        switch.rotation = switch.rotation.wrapping_add(1);
+                        let class = self.rules.class_of_dscp[usize::from(packet.dscp & 63)];
+                        let start = switch.rotation % count;
+                        (0..count)
+                            .map(|i| (start + i) % count)
+                            .min_by_key(|&i| {
+                                let port = many[i as usize];
+                                (self.queues[slot(port, class)].bytes, self.ports[port as usize].busy_until)
+                            })
+                            .unwrap_or(0)
+                    }
+                };
+                Some(many[choice as usize])
+            }
+        }
+    }
+}

@@ -111,8 +111,9 @@ pub struct FatTree {
     /// Switch radix k, even. 3 tiers: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores, k³/4 hosts.
     /// 2 tiers: k leaves with k/2 hosts, k/2 spines.
     pub k: u32,
-    /// Only this many pods (3 tiers) or leaves (2 tiers), with cores or spines thinned so that bisection stays
-    /// full. Must divide k. Default: `null`, k.
+    /// Only this many pods (3 tiers) or leaves (2 tiers), with as many fewer cores or spines: bisection stays full,
+    /// over parallel links. Must divide k; an odd number leaves half of the ports of cores or spines free.
+    /// Default: `null`, k.
     #[serde(default)]
     pub pods: Option<u32>,
     /// Every link, or every host link where `fabric_link` is given.
@@ -136,7 +137,7 @@ pub struct EdgeList {
     pub hosts: Vec<String>,
     /// Names of switches, in order.
     pub switches: Vec<String>,
-    /// The links. Each host has exactly one.
+    /// The links. Each host has exactly one, to a switch. A switch has its ports in the order of its links here.
     pub links: Vec<Edge>,
 }
 

@@ -3,9 +3,16 @@
 //! Events pop in order of time, and at equal times in order of target id. That order is total, does not depend
 //! on when an event was posted, and so does not depend on threads.
 
+mod buckets;
+mod contract;
 mod heap;
+mod pace;
+mod reference;
+mod wheel;
 
 pub use heap::BinaryHeapQueue;
+pub use reference::PriorityQueueReference;
+pub use wheel::TimeWheel;
 
 use crate::Time;
 
@@ -22,6 +29,16 @@ pub trait EventQueue {
 
     /// Takes the earliest event if it is earlier than or at `limit`.
     fn pop_until(&mut self, limit: Time) -> Option<(Time, u32)>;
+
+    /// When the earliest pending event is due. Not for every event: it may cost much more than a pop.
+    fn next_time(&self) -> Option<Time>;
+
+    /// The target of the event that is likely to pop after the next one, for fetching its state ahead. Only a
+    /// hint: `None` is always right.
+    #[inline]
+    fn peek_upcoming(&self) -> Option<u32> {
+        None
+    }
 
     /// Events pending.
     fn len(&self) -> usize;

@@ -5,14 +5,17 @@ use sim_core::ring::Ring;
 use crate::packet::Packet;
 use crate::topology::PortIndex;
 
-/// A packet on its way.
+/// A packet on its way: half a cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
 pub struct InFlight {
     /// When it arrives at the other end, in picoseconds.
     pub at: u64,
     /// The packet.
     pub packet: Packet,
 }
+
+const _: () = assert!(size_of::<InFlight>() == 32);
 
 /// One direction of a link, known by the port that sends into it. It belongs to the receiving node.
 #[derive(Debug, Default)]

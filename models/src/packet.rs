@@ -37,26 +37,20 @@ pub const RETRANSMISSION: u8 = 1 << 5;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Packet {
-    /// The flow (queue pair) it belongs to.
+    /// The flow (queue pair) it belongs to; also its entropy for ECMP, as a UDP source port of its own would be.
     pub flow: u32,
     /// Sequence number; see [`Kind`].
     pub seq: u32,
     /// Destination host.
     pub dst: u32,
-    /// Flow entropy (UDP source port), for ECMP.
-    pub entropy: u32,
     /// When the data packet left its sender, as [`stamp`], echoed in its ACK; or a telemetry slot.
     pub stamp: u32,
     /// Frame bytes, without preamble and gap.
     pub size: u16,
-    /// Bytes the packet is charged for in the buffer that holds it.
-    pub charge: u16,
     /// Local index of the port it came in by, at the switch that holds it.
     pub in_port: u16,
     /// What it is.
     pub kind: Kind,
-    /// Traffic class at the node that holds it.
-    pub class: u8,
     /// DSCP.
     pub dscp: u8,
     /// Flag bits.
@@ -65,7 +59,7 @@ pub struct Packet {
     pub ttl: u8,
 }
 
-const _: () = assert!(size_of::<Packet>() == 32);
+const _: () = assert!(size_of::<Packet>() == 24);
 
 /// A time as 32 bits of 1.024 ns, for round-trip measurements below 4 s.
 #[inline]

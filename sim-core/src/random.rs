@@ -22,8 +22,6 @@ pub enum Purpose {
     Traffic = 4,
     /// ECMP hash seed of a switch.
     EcmpSeed = 5,
-    /// UDP source port (entropy) of a queue pair.
-    FlowEntropy = 6,
     /// Whatever a test needs.
     Test = 99,
 }

@@ -13,7 +13,7 @@ use super::watchdog::Watchdog;
 use super::{Fabric, Flowlet, FlowState, HostState, NicRules, SwitchRules, SwitchState, Targets};
 use crate::buffer::{BufferPlan, Ingress, Limit, SharedBuffer};
 use crate::config::{
-    CLASSES, ClassKind, CongestionConfig, EcnPoint, FaultConfig, Forwarding, Headroom, NicConfig, Operation,
+    CLASSES, CongestionConfig, EcnPoint, FaultConfig, Forwarding, Headroom, NicConfig, Operation,
     Recovery, RoutingConfig, RoutingMode, SwitchConfig, Window,
 };
 use crate::congestion::{Congestion, Path};
@@ -111,11 +111,6 @@ fn cut_through_bytes(config: &SwitchConfig, graph: &Graph, port: PortIndex) -> u
     }
 }
 
-/// Largest frame a NIC sends, in bytes.
-pub fn largest_frame(nic: &NicConfig) -> u64 {
-    nic.mtu.0 + nic.header.0 + nic.reth.0
-}
-
 /// Headroom of each (port, lossless class) of a switch, in bytes, as configured. Automatic headroom never takes more
 /// than half of the memory that is not reserved: what cannot be lossless then loses packets, and says so.
 pub fn headroom_limits(switch: &SwitchConfig, nic: &NicConfig, graph: &Graph, node: u32) -> Vec<u64> {
@@ -124,12 +119,7 @@ pub fn headroom_limits(switch: &SwitchConfig, nic: &NicConfig, graph: &Graph, no
     let count = ports.len() as u64;
     let mut limits: Vec<u64> = ports
         .map(|port| {
-            let link = graph.link_of(port);
-            match switch.headroom {
-                Headroom::Bytes(bytes) => bytes.0,
-                Headroom::BdpFactor(factor) => (link.rate.bytes_in(link.delay).0 as f64 * factor) as u64,
-                Headroom::Auto => headroom::required(switch, nic, link.rate, link.delay).total,
-            }
+            headroom::given(graph.link_of(port), switch, nic).0
         })
         .collect();
     if switch.headroom == Headroom::Auto && lossless > 0 {
@@ -175,7 +165,6 @@ fn compile_nic(config: &NicConfig, congestion: &CongestionConfig) -> NicRules {
         ack_frame: config.ack_frame.0 as u16,
         reth: config.reth.0 as u16,
         ack_every: config.ack_every,
-        ack_class: config.ack_class,
         recovery: config.recovery,
         reorder_window: config.reorder_window,
         timeout: config.retransmission_timeout.0,
@@ -185,7 +174,6 @@ fn compile_nic(config: &NicConfig, congestion: &CongestionConfig) -> NicRules {
         cnp_class: config.cnp.class,
         echo_in_ack: config.cnp.echo_in_ack,
         notifies: matches!(congestion, CongestionConfig::Dcqcn(_)),
-        telemetry: matches!(congestion, CongestionConfig::Hpcc(_)),
         drain_rate: config.drain_rate.map(|r| r.0),
         inject_rate: config.inject_rate.map(|r| r.0),
         receive_buffer: config.receive_buffer.0,
@@ -393,8 +381,6 @@ fn build_queue_pairs(
                 packets,
             });
         }
-        let entropy =
-            random::below(&mut stream(config.seed, Purpose::FlowEntropy, index as u64), 1 << 32) as u32;
         let max_rate = flow.rate.map_or(paths[index].line_rate, |r| r.0.min(paths[index].line_rate));
         let window_limit = match nic.window {
             None => u32::MAX,
@@ -416,7 +402,6 @@ fn build_queue_pairs(
             last_payload: last as u16,
             src: flow.src,
             dst: flow.dst,
-            entropy,
             window: if unacknowledged { u32::MAX } else { window_limit },
             window_limit: if unacknowledged { u32::MAX } else { window_limit },
             rate: max_rate,
@@ -442,7 +427,6 @@ fn build_queue_pairs(
             end: packets as u32,
             message_packets: message_packets as u32,
             src: flow.src,
-            entropy,
             ends_seen: 0,
             operation: flow.operation,
             nak_sent: false,

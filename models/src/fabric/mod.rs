@@ -45,6 +45,7 @@ use crate::congestion::{Congestion, Path};
 use crate::counters::{Counters, Losses, PauseState};
 use crate::ecn::Red;
 use crate::link::{LinkState, PfcFrame, TelemetryPool};
+use crate::packet::Packet;
 use crate::port::{Dwrr, EgressQueue, Port};
 use crate::record::{NoRecord, Recorder};
 use crate::routing::{ExplicitRoutes, RouteTable};
@@ -108,6 +109,15 @@ struct SwitchRules {
     refresh: f64,
 }
 
+impl SwitchRules {
+    /// Bytes a packet is charged for: whole cells.
+    #[inline]
+    fn charge(&self, packet: &Packet) -> u32 {
+        let size = u32::from(packet.size);
+        if self.cell == 1 { size } else { size.div_ceil(u32::from(self.cell)) * u32::from(self.cell) }
+    }
+}
+
 /// State of one switch that is not per port.
 #[derive(Debug)]
 struct SwitchState {
@@ -157,7 +167,6 @@ struct NicRules {
     ack_frame: u16,
     reth: u16,
     ack_every: u32,
-    ack_class: Option<u8>,
     recovery: Recovery,
     reorder_window: u32,
     timeout: u64,
@@ -168,7 +177,6 @@ struct NicRules {
     echo_in_ack: bool,
     /// Whether CNPs (or echoes) are sent at all: only DCQCN listens.
     notifies: bool,
-    telemetry: bool,
     drain_rate: Option<u64>,
     inject_rate: Option<u64>,
     receive_buffer: u64,

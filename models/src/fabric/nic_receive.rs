@@ -24,8 +24,6 @@ pub(super) struct ReceiveQp {
     pub message_packets: u32,
     /// The sending host.
     pub src: u32,
-    /// Flow entropy of its ACKs.
-    pub entropy: u32,
     /// Datagrams: last packets of messages that arrived.
     pub ends_seen: u32,
     /// The RDMA operation.
@@ -246,25 +244,23 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             flow: packet.flow,
             seq: r.expected,
             dst: r.src,
-            entropy: packet.entropy,
             stamp: if selective { missing } else { packet.stamp },
             size: self.nic.ack_frame,
-            charge: 0,
             in_port: 0,
             kind,
-            class: r.ack_class,
             dscp: r.ack_dscp,
             flags,
             ttl: 63,
         };
-        self.send_control(h, reply);
+        let class = r.ack_class;
+        self.send_control(h, class, reply);
     }
 
     /// Sends a control packet from host `h`, at once if its port is free.
     #[inline]
-    fn send_control(&mut self, h: u32, packet: Packet) {
+    fn send_control(&mut self, h: u32, class: u8, packet: Packet) {
         self.counters.created += 1;
-        let bit = 1u8 << packet.class;
+        let bit = 1u8 << class;
         let port = &mut self.ports[h as usize];
         let free = port.busy_until <= self.now.0 && !port.ready_pending && port.tell == 0 && port.up;
         if free && port.paused & bit == 0 && port.backlog & !port.paused == 0 {
@@ -276,7 +272,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             }
             return;
         }
-        let queue = &mut self.queues[h as usize * CLASSES + usize::from(packet.class)];
+        let queue = &mut self.queues[h as usize * CLASSES + usize::from(class)];
         queue.ring.push(packet);
         queue.bytes += u64::from(packet.size);
         queue.peak = queue.peak.max(queue.bytes);
@@ -323,7 +319,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         self.counters.cnp_sent += 1;
         let packet = self.control_packet(flow, Kind::Cnp, 0);
         let class = self.nic.cnp_class;
-        self.send_control(h, Packet { class, dscp: 8 * class, ..packet });
+        self.send_control(h, class, Packet { dscp: 8 * class, ..packet });
     }
 
     fn control_packet(&self, flow: u32, kind: Kind, seq: u32) -> Packet {
@@ -332,13 +328,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             flow,
             seq,
             dst: r.src,
-            entropy: r.entropy,
             stamp: 0,
             size: self.nic.ack_frame,
-            charge: 0,
             in_port: 0,
             kind,
-            class: r.ack_class,
             dscp: r.ack_dscp,
             flags: 0,
             ttl: 63,
@@ -350,7 +343,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let mut packet = self.control_packet(flow, Kind::ReadRequest, psn);
         let h = self.flows[flow as usize].dst;
         packet.size = packet.size - 4 + self.nic.reth;
-        self.send_control(h, packet);
+        let class = self.receive[flow as usize].ack_class;
+        self.send_control(h, class, packet);
         let r = &mut self.receive[flow as usize];
         r.timeout_at = self.now.0 + self.nic.timeout;
         if !r.timeout_pending {
@@ -393,7 +387,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
         let host = &mut self.hosts[h as usize];
         host.received = level + u64::from(packet.size);
-        let classes = 1u8 << packet.class;
+        let classes = 1u8 << self.rules.class_of_dscp[usize::from(packet.dscp & 63)];
         if host.received > self.nic.receive_xoff && self.ports[h as usize].xoff & classes == 0 {
             self.want_pause(h, classes);
             self.await_drain(h, rate);

@@ -39,7 +39,6 @@ pub(super) struct SendQp {
     pub last_payload: u16,
     pub src: u32,
     pub dst: u32,
-    pub entropy: u32,
     /// Most packets in flight.
     pub window: u32,
     /// Rate in bit/s on the wire.
@@ -257,13 +256,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             flow: qp,
             seq: psn,
             dst: s.dst,
-            entropy: s.entropy,
             stamp: sent_at,
             size,
-            charge: 0,
             in_port: 0,
             kind: Kind::Data,
-            class: s.class,
             dscp: s.dscp,
             flags,
             ttl: s.ttl,

@@ -31,13 +31,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         };
         let class = self.rules.class_of_dscp[usize::from(packet.dscp & 63)];
         let bit = 1u8 << class;
-        packet.class = class;
         packet.in_port = local;
-        packet.charge = if self.rules.cell == 1 {
-            packet.size
-        } else {
-            packet.size.div_ceil(self.rules.cell) * self.rules.cell
-        };
+        let charge = self.rules.charge(&packet);
         let port = &self.ports[out as usize];
         if port.to_switch {
             if packet.ttl == 0 {
@@ -45,10 +40,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             }
             packet.ttl -= 1;
         }
-        if let Some(reason) = self.refuses(index, out, &packet) {
+        if let Some(reason) = self.refuses(index, out, class, &packet) {
             return self.lose(&packet, ingress, reason);
         }
-        if !self.admit(index, ingress, out, &packet) {
+        if !self.admit(index, ingress, out, class, &packet) {
             return;
         }
         let queue = &mut self.queues[slot(out, class)];
@@ -61,7 +56,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             queue.marked += 1;
             self.counters.marked += 1;
         }
-        queue.bytes += u64::from(packet.charge);
+        queue.bytes += u64::from(charge);
         if queue.bytes > queue.peak {
             queue.peak = queue.bytes;
         }
@@ -69,7 +64,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         if port.busy_until <= self.now.0 && !port.ready_pending && port.paused & bit == 0 && port.tell == 0 {
             // An idle port with nothing eligible queued: the packet goes straight through.
             debug_assert!(queue.ring.is_empty());
-            self.depart(out, packet);
+            self.depart(out, class, packet);
             return;
         }
         queue.ring.push(packet);
@@ -81,12 +76,12 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// What stops a packet before it is charged to the buffer: a dead link, the watchdog, an injected fault.
     #[inline]
-    fn refuses(&mut self, index: u32, out: PortIndex, packet: &Packet) -> Option<DropReason> {
+    fn refuses(&mut self, index: u32, out: PortIndex, class: u8, packet: &Packet) -> Option<DropReason> {
         let port = &self.ports[out as usize];
         if !port.up {
             return Some(DropReason::LinkDown);
         }
-        if port.dropping & (1 << packet.class) != 0 {
+        if port.dropping & (1 << class) != 0 {
             return Some(DropReason::Watchdog);
         }
         let every = self.switches[index as usize].drop_every;
@@ -102,10 +97,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// Charges the packet to the buffer, asks for a pause where that crosses XOFF. False: it is lost.
     #[inline]
-    fn admit(&mut self, index: u32, ingress: PortIndex, out: PortIndex, packet: &Packet) -> bool {
-        let (class, charge) = (packet.class, u32::from(packet.charge));
+    fn admit(&mut self, index: u32, ingress: PortIndex, out: PortIndex, class: u8, packet: &Packet) -> bool {
+        let charge = self.rules.charge(packet);
         let buffer = &mut self.switches[index as usize].buffer;
-        let queued = self.queues[slot(out, class)].bytes + u64::from(packet.charge);
+        let queued = self.queues[slot(out, class)].bytes + u64::from(charge);
         let memory = &mut self.ingress[slot(ingress, class)];
         match self.rules.kind[usize::from(class)] {
             ClassKind::Lossless => {
@@ -124,7 +119,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                         true
                     }
                     Err(_) => {
-                        self.lose_headroom(packet, ingress);
+                        self.lose_headroom(packet, ingress, class);
                         false
                     }
                 }
@@ -148,20 +143,21 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     #[cold]
     #[inline(never)]
-    fn lose_headroom(&mut self, packet: &Packet, ingress: PortIndex) {
-        let loss = self.losses.headroom.entry((ingress, packet.class)).or_default();
+    fn lose_headroom(&mut self, packet: &Packet, ingress: PortIndex, class: u8) {
+        let charge = self.rules.charge(packet);
+        let loss = self.losses.headroom.entry((ingress, class)).or_default();
         loss.packets += 1;
-        loss.episode += u64::from(packet.charge);
+        loss.episode += u64::from(charge);
         loss.missing = loss.missing.max(loss.episode);
         self.lose(packet, ingress, DropReason::Headroom);
     }
 
     /// Releases the packet from its queue and memory, marks it and sends it. The port must be idle.
     #[inline]
-    fn depart(&mut self, out: PortIndex, mut packet: Packet) {
-        let class = packet.class;
+    fn depart(&mut self, out: PortIndex, class: u8, mut packet: Packet) {
+        let charge = self.rules.charge(&packet);
         let queue = &mut self.queues[slot(out, class)];
-        queue.bytes -= u64::from(packet.charge);
+        queue.bytes -= u64::from(charge);
         let index = self.links[out as usize].owner;
         let switch = &mut self.switches[index as usize];
         if packet.kind == Kind::Data {
@@ -187,7 +183,6 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
         let ingress = switch.first_port + PortIndex::from(packet.in_port);
         let memory = &mut self.ingress[slot(ingress, class)];
-        let charge = u32::from(packet.charge);
         let resume = match self.rules.kind[usize::from(class)] {
             ClassKind::Lossless => {
                 let below = switch.buffer.release_lossless(memory, charge);
@@ -234,7 +229,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             if queue.ring.is_empty() {
                 port.backlog &= !(1 << class);
             }
-            self.depart(out, packet);
+            self.depart(out, class, packet);
         }
         let port = &mut self.ports[out as usize];
         if (port.backlog & !port.paused) | port.tell != 0 && !port.ready_pending {
@@ -251,11 +246,11 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 continue;
             }
             while let Some(packet) = self.queues[slot(out, class)].ring.pop() {
-                self.queues[slot(out, class)].bytes -= u64::from(packet.charge);
+                let charge = self.rules.charge(&packet);
+                self.queues[slot(out, class)].bytes -= u64::from(charge);
                 let switch = &mut self.switches[index as usize];
                 let ingress = switch.first_port + PortIndex::from(packet.in_port);
                 let memory = &mut self.ingress[slot(ingress, class)];
-                let charge = u32::from(packet.charge);
                 match self.rules.kind[usize::from(class)] {
                     ClassKind::Lossless => {
                         let below = switch.buffer.release_lossless(memory, charge);
@@ -287,7 +282,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 let count = many.len() as u32;
                 let choice = match self.routing_mode {
                     RoutingMode::Ecmp => {
-                        ecmp_index(packet.entropy, self.switches[index as usize].hash_seed, count)
+                        ecmp_index(packet.flow, self.switches[index as usize].hash_seed, count)
                     }
                     RoutingMode::Spray => {
                         random::below(&mut self.switches[index as usize].random, u64::from(count)) as u32
@@ -296,7 +291,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                         let now = self.now.0;
                         let switch = &mut self.switches[index as usize];
                         let entry = &mut switch.flowlets
-                            [ecmp_index(packet.entropy, switch.hash_seed, FLOWLET_TABLE as u32) as usize];
+                            [ecmp_index(packet.flow, switch.hash_seed, FLOWLET_TABLE as u32) as usize];
                         if !entry.known || now - entry.last > gap.0 || entry.choice >= count {
                             let choice = random::below(&mut switch.random, u64::from(count)) as u32;
                             *entry = Flowlet { last: now, choice, known: true };

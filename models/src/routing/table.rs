@@ -17,12 +17,23 @@ struct Group {
     count: u32,
 }
 
-/// Next hops of every switch to every host: 4 bytes for each (switch, host), and each distinct set of ports once.
+/// Entry of a switch that delivers to the host itself.
+const DELIVER: u16 = u16::MAX;
+/// Entry of a switch without a route.
+const NO_ROUTE: u16 = u16::MAX - 1;
+
+/// Next hops of every switch to every host, small enough for the cache: hosts that all switches treat alike, but for
+/// the one that delivers to them, share a column (in a tree, the hosts of one leaf), and an entry is 16 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouteTable {
-    hosts: u32,
-    /// `switch_index * hosts + dst` → group, or [`UNREACHABLE`].
-    next: Vec<u32>,
+    /// Column of each host.
+    column: Vec<u32>,
+    columns: u32,
+    /// `switch_index * columns + column` → group among the switch's own, [`DELIVER`] or [`NO_ROUTE`].
+    next: Vec<u16>,
+    /// First group of each switch.
+    first_group: Vec<u32>,
+    /// Group d (d < hosts) is the port that delivers to host d; the switches' own groups follow.
     groups: Vec<Group>,
     /// Egress ports (indices in the whole fabric) of all groups.
     members: Vec<PortIndex>,
@@ -42,14 +53,22 @@ impl RouteTable {
         for route in &routes {
             builder.apply(route, &views);
         }
-        let Builder { next, groups, members, .. } = builder;
-        Ok(Self { hosts: graph.hosts, next, groups, members })
+        Ok(builder.finish())
     }
 
     /// The group by which switch `switch_index` (its node index minus the number of hosts) reaches host `dst`.
     #[inline]
     pub fn group(&self, switch_index: u32, dst: u32) -> u32 {
-        self.next[switch_index as usize * self.hosts as usize + dst as usize]
+        match self.next[self.entry(switch_index, dst)] {
+            DELIVER => dst,
+            NO_ROUTE => UNREACHABLE,
+            own => self.first_group[switch_index as usize] + u32::from(own),
+        }
+    }
+
+    #[inline]
+    fn entry(&self, switch_index: u32, dst: u32) -> usize {
+        (switch_index * self.columns + self.column[dst as usize]) as usize
     }
 
     /// The egress ports of a group, ascending; none for [`UNREACHABLE`].
@@ -68,7 +87,7 @@ impl RouteTable {
 
     /// Bytes of memory the table holds.
     pub fn memory(&self) -> usize {
-        self.next.len() * 4 + self.groups.len() * size_of::<Group>() + self.members.len() * 4
+        self.column.len() * 4 + self.next.len() * 2 + self.first_group.len() * 4 + self.groups.len() * size_of::<Group>() + self.members.len() * 4
     }
 }
 
@@ -190,6 +209,66 @@ impl<'a> Builder<'a> {
 
     fn set(&mut self, switch: usize, dst: NodeIndex, group: u32) {
         self.next[switch * self.graph.hosts as usize + dst as usize] = group;
+    }
+
+    /// Packs the table: columns that are equal are kept once, groups are numbered switch by switch.
+    fn finish(self) -> RouteTable {
+        let (graph, hosts, switches) = (self.graph, self.graph.hosts as usize, self.switches());
+        let own_port = |host: usize| graph.ports[graph.first_port[host] as usize].peer;
+        let mut groups = Vec::new();
+        let mut members = Vec::new();
+        for host in 0..hosts {
+            groups.push(Group { first: host as u32, count: 1 });
+            members.push(own_port(host));
+        }
+        let delivers = |host: usize, group: u32| {
+            let g = self.groups[group as usize];
+            g.count == 1 && self.members[g.first as usize] == own_port(host)
+        };
+        let mut used = vec![false; self.groups.len()];
+        for (entry, &group) in self.next.iter().enumerate() {
+            if group != UNREACHABLE && !delivers(entry % hosts, group) {
+                used[group as usize] = true;
+            }
+        }
+        // Number, within its switch, of each group of the builder. A group belongs to one switch: its ports do.
+        let mut local = vec![NO_ROUTE; self.groups.len()];
+        let mut of_switch: Vec<Vec<u32>> = vec![Vec::new(); switches];
+        for (group, g) in self.groups.iter().enumerate().filter(|&(group, _)| used[group]) {
+            let switch = (graph.ports[self.members[g.first as usize] as usize].node - graph.hosts) as usize;
+            local[group] = of_switch[switch].len() as u16;
+            of_switch[switch].push(group as u32);
+            assert!(of_switch[switch].len() < usize::from(NO_ROUTE), "a switch has at most 65534 sets of next hops");
+        }
+        let mut first_group = Vec::with_capacity(switches);
+        for own in &of_switch {
+            first_group.push(groups.len() as u32);
+            for &group in own {
+                let g = self.groups[group as usize];
+                groups.push(Group { first: members.len() as u32, count: g.count });
+                members.extend_from_slice(&self.members[g.first as usize..(g.first + g.count) as usize]);
+            }
+        }
+        let mut known: HashMap<Vec<u16>, u32> = HashMap::new();
+        let mut kept: Vec<Vec<u16>> = Vec::new();
+        let column = (0..hosts)
+            .map(|host| {
+                let entries: Vec<u16> = (0..switches)
+                    .map(|switch| match self.next[switch * hosts + host] {
+                        UNREACHABLE => NO_ROUTE,
+                        group if delivers(host, group) => DELIVER,
+                        group => local[group as usize],
+                    })
+                    .collect();
+                *known.entry(entries).or_insert_with_key(|entries| {
+                    kept.push(entries.clone());
+                    kept.len() as u32 - 1
+                })
+            })
+            .collect();
+        let columns = kept.len() as u32;
+        let next = (0..switches).flat_map(|switch| kept.iter().map(move |entries| entries[switch])).collect();
+        RouteTable { column, columns, next, first_group, groups, members }
     }
 
     fn shortest_paths(&mut self, views: &Views) {

@@ -1,11 +1,13 @@
 //! How wide a bucket of the time wheel should be: from what the buckets held, with hysteresis.
 
 /// Entries a bucket should hold when the wheel reaches it.
-const TARGET: u64 = 8;
+const TARGET: u64 = 24;
 /// Above this many entries of different times a bucket the buckets become narrower.
-const CROWDED: u64 = 24;
+const CROWDED: u64 = 64;
 /// Below this many entries a bucket the buckets become wider.
-const SPARSE: u64 = 3;
+const SPARSE: u64 = 10;
+/// The narrowest bucket is `1 << MIN_SHIFT` ps. The number of any bucket then fits an `i64` with room to spare.
+const MIN_SHIFT: u32 = 2;
 /// Fewest events between two changes.
 const SHORTEST: u64 = 4096;
 /// Limit of the doublings of the time between changes.
@@ -63,9 +65,9 @@ impl Pace {
         Self { max_shift, last: None, patience: 0 }
     }
 
-    #[inline]
-    pub(super) fn max_shift(&self) -> u32 {
-        self.max_shift
+    /// The permitted shift nearest to `shift`.
+    pub(super) fn clamp(&self, shift: u32) -> u32 {
+        shift.clamp(MIN_SHIFT, self.max_shift)
     }
 
     /// Whether enough was seen for a decision. A change costs time in proportion to the events pending.
@@ -87,7 +89,7 @@ impl Pace {
         } else {
             shift
         };
-        let wanted = wanted.min(self.max_shift);
+        let wanted = self.clamp(wanted);
         let turn = match wanted.cmp(&shift) {
             std::cmp::Ordering::Less => Turn::Narrower,
             std::cmp::Ordering::Greater => Turn::Wider,
@@ -100,5 +102,74 @@ impl Pace {
             self.patience = (self.patience + 1).min(MOST_PATIENCE);
         }
         wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A load of `buckets` buckets with `held` events each, all at different times.
+    fn load(buckets: u64, held: u64) -> Load {
+        Load { gathered: buckets * held, buckets, distinct: buckets * held, beyond: 0 }
+    }
+
+    #[test]
+    fn crowded_buckets_become_narrower_and_sparse_ones_wider() {
+        assert_eq!(Pace::new(20).next_shift(12, &load(100, 24)), 12);
+        assert_eq!(Pace::new(20).next_shift(12, &load(100, 96)), 10);
+        assert_eq!(Pace::new(20).next_shift(12, &load(100, 6)), 14);
+        assert_eq!(Pace::new(20).next_shift(12, &load(100, 1)), 16);
+    }
+
+    #[test]
+    fn the_shift_stays_in_its_range() {
+        assert_eq!(Pace::new(20).next_shift(19, &load(100, 1)), 20);
+        assert_eq!(Pace::new(20).next_shift(4, &load(1, 100_000)), MIN_SHIFT);
+    }
+
+    #[test]
+    fn no_change_calls_for_the_opposite_one() {
+        // A steady load halves or doubles the events of a bucket with the width.
+        for held in 1..10_000 {
+            let mut pace = Pace::new(60);
+            let shift = pace.next_shift(30, &load(1000, held));
+            let then = if shift < 30 { held >> (30 - shift) } else { held << (shift - 30) };
+            assert_eq!(
+                pace.next_shift(shift, &load(1000, then)),
+                shift,
+                "{held} events a bucket, then {then}"
+            );
+        }
+    }
+
+    #[test]
+    fn ties_do_not_count_as_crowding() {
+        let mut ties = Load::default();
+        ties.count(&vec![7 << 32; 1000]);
+        assert_eq!(Pace::new(20).next_shift(12, &ties), 12);
+        let mut apart = Load::default();
+        apart.count(&(0..1000u64).map(|time| time << 32).collect::<Vec<_>>());
+        assert!(Pace::new(20).next_shift(12, &apart) < 12);
+    }
+
+    #[test]
+    fn many_events_beyond_the_rings_widen_and_some_forbid_to_narrow() {
+        assert_eq!(Pace::new(20).next_shift(12, &Load { beyond: 500, ..load(10, 100) }), 14);
+        assert_eq!(Pace::new(20).next_shift(12, &Load { beyond: 50, ..load(10, 100) }), 12);
+        assert_eq!(Pace::new(20).next_shift(12, &Load { beyond: 5, ..load(10, 100) }), 10);
+    }
+
+    #[test]
+    fn changes_of_direction_become_rarer() {
+        let mut pace = Pace::new(20);
+        let seen = load(SHORTEST, 1);
+        assert!(pace.due(&seen, 0));
+        assert!(!pace.due(&seen, SHORTEST as usize + 1));
+        pace.next_shift(12, &load(100, 96));
+        pace.next_shift(10, &load(100, 1));
+        assert!(!pace.due(&seen, 0));
+        pace.next_shift(14, &load(100, 24));
+        assert!(pace.due(&seen, 0));
     }
 }

@@ -12,6 +12,8 @@
 //! ones when it may hold the next event. The width of a bucket follows the traffic (see [`super::pace`]); no
 //! width changes the order of events.
 //!
+//! No bounds check is waived: doing so was measured and gains nothing.
+//!
 //! An entry is 64 bits, the low half of its time and its target, so that entries of one bucket, near or
 //! coarse, sort as numbers: no bucket is wider than 2³² ps.
 
@@ -64,8 +66,8 @@ pub struct TimeWheel {
 
 impl TimeWheel {
     /// An empty wheel for targets `0..targets` that starts with buckets of `1 << shift` ps and has `buckets`
-    /// near and coarse ones, a power of two from 64 to 2²⁰. A shift beyond what `buckets` allows is lowered to
-    /// it.
+    /// near and coarse ones, a power of two from 64 to 2²⁰. A shift outside the range that `buckets` allows is
+    /// brought into it.
     pub fn with_shape(targets: usize, shift: u32, buckets: usize) -> Self {
         assert!(buckets <= 1 << 20, "{buckets} buckets: more than 2^20");
         let near = Ring::new(buckets);
@@ -76,7 +78,7 @@ impl TimeWheel {
             cursor: -1,
             high: 0,
             heap_next: u64::MAX,
-            shift: shift.min(pace.max_shift()),
+            shift: pace.clamp(shift),
             coarse_bits,
             len: 0,
             pool: Pool::new(),
@@ -243,7 +245,7 @@ impl TimeWheel {
     fn deal_out_coarse(&mut self) {
         let first = self.coarse_next;
         let high = self.high_of(first);
-        if first + (1 << self.coarse_bits) > self.cursor + self.near.buckets() as i64 {
+        if first - self.cursor > self.near.buckets() as i64 - (1 << self.coarse_bits) {
             self.stand_at(first - 1);
         }
         let coarse = first >> self.coarse_bits;

@@ -4,5 +4,8 @@
 //! everything they find is in their counters and records.
 
 pub mod config;
+pub mod deadlock;
+pub mod headroom;
+pub mod routing;
 pub mod topology;
 pub mod traffic;

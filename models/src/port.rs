@@ -69,6 +69,7 @@ impl Port {
 
 /// The queue of one (egress port, class).
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub struct EgressQueue {
     /// What waits.
     pub ring: Ring<Packet>,

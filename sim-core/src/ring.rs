@@ -1,5 +1,7 @@
 //! A first-in first-out ring buffer for small Copy values: the queues and links of the hot path.
 
+use crate::prefetch::prefetch;
+
 /// A FIFO whose capacity is a power of two and doubles when it is full. It never shrinks, so a steady state
 /// allocates nothing.
 #[derive(Debug, Clone)]
@@ -67,6 +69,19 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub fn front(&self) -> Option<&T> {
         if self.len == 0 { None } else { Some(&self.slots[self.head as usize]) }
+    }
+
+    /// Fetches the slot at the head into the cache.
+    #[inline]
+    pub fn prefetch_head(&self) {
+        prefetch(&self.slots, self.head as usize);
+    }
+
+    /// Fetches the slot the next push will use into the cache.
+    #[inline]
+    pub fn prefetch_tail(&self) {
+        let mask = (self.slots.len() as u32).wrapping_sub(1);
+        prefetch(&self.slots, (self.head.wrapping_add(self.len) & mask) as usize);
     }
 
     /// The values from head to tail.

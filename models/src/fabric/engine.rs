@@ -16,6 +16,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     pub(super) fn run_events(&mut self, limit: Time) {
         while let Some((at, target)) = self.queue.pop_until(limit) {
             debug_assert!(at >= self.now, "time went backwards");
+            self.warm();
             self.now = at;
             self.counters.events += 1;
             let t = &self.targets;

@@ -27,6 +27,7 @@ mod nic_receive;
 mod nic_send;
 mod pfc;
 mod switch;
+mod warm;
 mod watchdog;
 
 pub use audit::AuditError;

@@ -33,11 +33,12 @@ pub trait EventQueue {
     /// When the earliest pending event is due. Not for every event: it may cost much more than a pop.
     fn next_time(&self) -> Option<Time>;
 
-    /// The target of the event that is likely to pop after the next one, for fetching its state ahead. Only a
-    /// hint: `None` is always right.
+    /// The events that will pop next, if the queue has gathered a batch of them since the last call; each entry's low
+    /// 32 bits are its target. A chance to fetch what they need into the cache, and only a hint: an empty batch is
+    /// always right, and earlier events may yet be pushed.
     #[inline]
-    fn peek_upcoming(&self) -> Option<u32> {
-        None
+    fn fresh_batch(&mut self) -> &[u64] {
+        &[]
     }
 
     /// Events pending.

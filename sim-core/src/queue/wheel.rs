@@ -44,6 +44,8 @@ pub struct TimeWheel {
     current: Vec<u64>,
     /// The bucket the wheel stands at: no entry of the rings is in it or before it. −1 at the start.
     cursor: i64,
+    /// `current` was gathered and not yet shown as a batch.
+    fresh: bool,
     /// High half of the times in `current`.
     high: u64,
     /// Time of the first event in `heap`, `u64::MAX` when it is empty.
@@ -76,6 +78,7 @@ impl TimeWheel {
         Self {
             current: Vec::new(),
             cursor: -1,
+            fresh: false,
             high: 0,
             heap_next: u64::MAX,
             shift: pace.clamp(shift),
@@ -237,6 +240,7 @@ impl TimeWheel {
         self.near.take(bucket, &mut self.pool, &mut self.current);
         sort_latest_first(&mut self.current);
         self.load.count(&self.current);
+        self.fresh = true;
     }
 
     /// Distributes the first coarse bucket over the near ones. `current` is empty and no near bucket before
@@ -349,9 +353,8 @@ impl EventQueue for TimeWheel {
     }
 
     #[inline]
-    fn peek_upcoming(&self) -> Option<u32> {
-        let after_next = self.current.len().checked_sub(2)?;
-        self.current.get(after_next).map(|&entry| entry as u32)
+    fn fresh_batch(&mut self) -> &[u64] {
+        if std::mem::take(&mut self.fresh) { &self.current } else { &[] }
     }
 
     #[inline]

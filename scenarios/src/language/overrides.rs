@@ -158,7 +158,8 @@ mod tests {
             ("a.x=1", "--set a.x=1: a: there is no \"x\" in a list of 2 entries: they are 0 to 1"),
             ("b.0=1", "--set b.0=1: b: the list is empty, so there is no \"0\" in it: set the whole list"),
             ("c.1=1", "--set c.1=1: c: there is no \"1\" in a list of one entry: its index is 0"),
-            ("a=[1,", "--set a=[1,: the text ends where a value is due"),
+            ("a=[1,", "--set a=[1,: the value ends inside a \"[\""),
+            ("a={\"x\":", "--set a={\"x\":: the text ends where a value is due"),
             ("a={\"x\":1", "--set a={\"x\":1: the value ends inside a \"{\""),
         ] {
             assert_eq!(after(file, &[set]).unwrap_err(), want);

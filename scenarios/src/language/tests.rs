@@ -190,7 +190,7 @@ fn mistakes_in_the_file_say_where_what_and_what_to_do() {
         (
             "\"1MB\"",
             "1000000",
-            "f.json:21:51: traffic.0.incast.size: the number 1000000 is given, but a size with its unit, such as \
+            "f.json:21:50: traffic.0.incast.size: the number 1000000 is given, but a size with its unit, such as \
              \"200KB\" is due",
         ),
         (
@@ -288,7 +288,7 @@ fn parameters_have_to_be_declared_and_used() {
         (
             "\"default\": 3",
             "\"default\": \"many\"",
-            "f.json:6:28: traffic.0.incast.senders (params.senders): the text \"many\" is given, but a whole number \
+            "f.json:6:29: traffic.0.incast.senders (params.senders): the text \"many\" is given, but a whole number \
              from 0 to 4294967295 is due",
         ),
     ] {

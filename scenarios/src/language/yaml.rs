@@ -186,10 +186,10 @@ mod tests {
             "YAML anchors and aliases are not read: write the value out, or use `params` and \"$name\"";
         for (text, want) in [
             ("", "f.yaml:1:1: the file is empty: a scenario is due".to_string()),
-            ("a: &x 1\n", format!("f.yaml:1:7: {anchors}")),
+            ("a: &x 1\n", format!("f.yaml:1:4: {anchors}")),
             (
                 "a: !!str 1\n",
-                "f.yaml:1:10: YAML tags (\"!…\") are not read: write the plain value".to_string(),
+                "f.yaml:1:4: YAML tags (\"!…\") are not read: write the plain value".to_string(),
             ),
             (
                 "a: 1\nb: 2\na: 3\n",
@@ -209,7 +209,9 @@ mod tests {
 
     #[test]
     fn nesting_is_limited() {
-        assert!(message(&"[".repeat(5_000)).contains("more than 64 levels"));
+        assert!(message(&("[".repeat(100) + &"]".repeat(100))).contains("more than 64 levels"));
+        // Far too deep for the scanner, which says so itself.
+        assert!(message(&"[".repeat(5_000)).contains("recursion limit"));
         assert!(message(&"- ".repeat(5_000)).contains("more than 64 levels"));
     }
 }

@@ -2,4 +2,5 @@
 
 pub mod check;
 pub mod finding;
+pub mod language;
 pub mod spec;

@@ -1,0 +1,40 @@
+//! The commands, one file each.
+
+mod list;
+mod schema;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::output::Failure;
+
+/// Packet-level simulator of GPU-cluster networks.
+#[derive(Parser)]
+#[command(name = "fabsim", version, about, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Command {
+    /// List the shipped scenarios
+    List,
+    /// Describe a scenario: what it shows, its parameters and its text
+    Show(show::ShowArgs),
+    /// Print the JSON Schema of scenario files
+    Schema(schema::SchemaArgs),
+}
+
+/// Runs a command. The exit code is 0 or, when `--fail-on` named something that was found, 1.
+pub fn run(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::List => list::run(),
+        Command::Show(args) => show::run(&args),
+        Command::Schema(args) => schema::run(&args),
+    }
+}

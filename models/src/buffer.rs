@@ -215,6 +215,17 @@ impl SharedBuffer {
         ingress.headroom == 0 && (shared == 0 || shared + self.xon_offset <= self.xoff())
     }
 
+    /// Reserved bytes of each lossless ingress.
+    pub fn reserved(&self) -> u64 {
+        u64::from(self.reserved)
+    }
+
+    /// Whether an ingress that holds `bytes` would be at or below XON if only `used` shared bytes were in use.
+    pub fn could_resume(&self, bytes: u64, used: u64) -> bool {
+        let shared = bytes.saturating_sub(u64::from(self.reserved));
+        shared == 0 || shared + self.xon_offset <= self.xoff.at(self.size.saturating_sub(used))
+    }
+
     /// Releases `bytes` of a lossy ingress.
     #[inline]
     pub fn release_lossy(&mut self, ingress: &mut Ingress, bytes: u32) {

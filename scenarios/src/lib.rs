@@ -1,4 +1,5 @@
 //! The scenario language of fabsim, the checks before a run, the runner and the result writers.
 
 pub mod finding;
+pub mod import;
 pub mod spec;

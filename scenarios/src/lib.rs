@@ -2,5 +2,6 @@
 
 pub mod check;
 pub mod finding;
+pub mod import;
 pub mod language;
 pub mod spec;

@@ -106,6 +106,8 @@ struct SwitchRules {
     /// Classes marked, as bits.
     ecn_classes: u8,
     ecn_at_enqueue: bool,
+    /// Whether some switch has a DropEvery fault.
+    drops: bool,
     /// Frame bytes of a PFC frame.
     pfc_frame: u16,
     /// Time after which a standing pause is told again, as a fraction of how long it lasts; 0 never.

@@ -3,4 +3,5 @@
 pub mod check;
 pub mod finding;
 pub mod language;
+pub mod run;
 pub mod spec;

@@ -140,6 +140,8 @@ pub struct PauseState {
     pub expire_pending: bool,
     /// Classes whose pause is ignored (watchdog), as bits.
     pub ignore: u8,
+    /// Classes whose packets the watchdog drops, as bits.
+    pub closed: u8,
 }
 
 impl Default for PauseState {
@@ -158,6 +160,7 @@ impl Default for PauseState {
             refresh_pending: false,
             expire_pending: false,
             ignore: 0,
+            closed: 0,
         }
     }
 }

@@ -43,8 +43,8 @@ pub struct Port {
     pub up: bool,
     /// Whether a switch is at the other end.
     pub to_switch: bool,
-    /// Classes whose packets the watchdog drops, as bits.
-    pub dropping: u8,
+    /// Classes whose packets are lost instead of queued, as bits: the watchdog's, or all when the link is down.
+    pub closed: u8,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);

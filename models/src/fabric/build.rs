@@ -155,6 +155,7 @@ fn compile_switch(config: &SwitchConfig) -> SwitchRules {
         ecn_at_enqueue: config.ecn.as_ref().is_some_and(|ecn| ecn.at == EcnPoint::Enqueue),
         pfc_frame: config.pfc.frame.0 as u16,
         refresh: config.pfc.refresh,
+        drops: false,
     }
 }
 
@@ -211,7 +212,7 @@ fn build_ports(graph: &Graph, config: &FabricConfig) -> Vec<Port> {
                 ready_pending: false,
                 up: true,
                 to_switch,
-                dropping: 0,
+                closed: 0,
             }
         })
         .collect()
@@ -581,6 +582,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                         return Err(BuildError::Fault(format!("\"{}\" is a host: name a switch", f.at)));
                     }
                     self.seen = vec![0; self.flows.len()];
+                    self.rules.drops = true;
                     self.switches[(at - self.graph.hosts) as usize].drop_every = f.every;
                 }
                 FaultConfig::LinkDown(_) | FaultConfig::PauseStorm(_) | FaultConfig::DropEvery(_) => {}

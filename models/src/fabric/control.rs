@@ -90,6 +90,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         for &port in &ends {
             let p = &mut self.ports[port as usize];
             p.up = up;
+            p.closed = if up { self.pauses[port as usize].closed } else { u8::MAX };
             p.told = 0;
             p.tell = p.xoff;
         }

@@ -28,6 +28,8 @@ mod nic_send;
 mod pfc;
 mod switch;
 mod warm;
+#[cfg(test)]
+mod tests;
 mod watchdog;
 
 pub use audit::AuditError;
@@ -104,6 +106,8 @@ struct SwitchRules {
     /// Classes marked, as bits.
     ecn_classes: u8,
     ecn_at_enqueue: bool,
+    /// Whether some switch has a DropEvery fault.
+    drops: bool,
     /// Frame bytes of a PFC frame.
     pfc_frame: u16,
     /// Time after which a standing pause is told again, as a fraction of how long it lasts; 0 never.
@@ -343,5 +347,22 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             0
         };
         pause.total[usize::from(class)] + standing
+    }
+
+    /// Bytes a packet is charged for at a switch.
+    pub fn charge_of(&self, packet: &Packet) -> u64 {
+        u64::from(self.rules.charge(packet))
+    }
+
+    /// The part of a lossless ingress's `bytes` that is not reserved.
+    pub fn shared_part(&self, bytes: u64) -> u64 {
+        self.switches.first().map_or(bytes, |s| bytes.saturating_sub(s.buffer.reserved()))
+    }
+
+    /// Whether a lossless ingress of switch `node` that holds `bytes` could resume its sender if nothing but
+    /// `shared` bytes of the switch's shared memory were in use.
+    pub fn could_resume(&self, node: u32, bytes: u64, shared: u64) -> bool {
+        let buffer = &self.switches[(node - self.hosts_count) as usize].buffer;
+        bytes == 0 || buffer.could_resume(bytes, shared)
     }
 }

@@ -142,6 +142,7 @@ impl TimeWheel {
         let entry = Self::entry(at, target);
         let mut slot = self.current.len();
         if slot > LONGEST_MOVE && self.current[slot - LONGEST_MOVE] < entry {
+            self.load.divert(entry, self.current[slot - LONGEST_MOVE]);
             return self.insert_heap(at, target);
         }
         self.current.push(entry);
@@ -185,6 +186,9 @@ impl TimeWheel {
             if let Some(&entry) = self.current.last() {
                 let (at, target) = Self::event(self.high, entry);
                 if self.heap.peek().is_some_and(|&Reverse(first)| first < (at, target)) {
+                    if self.pace.overdue(&self.load, self.len) && self.adapt() {
+                        continue;
+                    }
                     return self.pop_heap(limit);
                 }
                 if at > limit {
@@ -263,7 +267,7 @@ impl TimeWheel {
         self.coarse_next = self.coarse.next_after(coarse).map_or(NO_BUCKET, |next| next << self.coarse_bits);
     }
 
-    /// Changes the width of the buckets if the load asks for it. `current` is empty.
+    /// Changes the width of the buckets if the load asks for it. `current` is empty afterwards.
     #[cold]
     fn adapt(&mut self) -> bool {
         let shift = self.pace.next_shift(self.shift, &std::mem::take(&mut self.load));
@@ -272,8 +276,9 @@ impl TimeWheel {
         }
         let mut events: Vec<(u64, u32)> = self.heap.drain().map(|Reverse(event)| event).collect();
         self.heap_next = u64::MAX;
+        let mut entries = std::mem::take(&mut self.current);
+        events.extend(entries.drain(..).map(|entry| Self::event(self.high, entry)));
         let mut from = self.cursor;
-        let mut entries = Vec::new();
         while let Some(bucket) = self.near.next_after(from) {
             self.near.take(bucket, &mut self.pool, &mut entries);
             let high = self.high_of(bucket);
@@ -292,6 +297,7 @@ impl TimeWheel {
         let now = if self.cursor < 0 { 0 } else { (self.cursor as u64) << self.shift };
         self.shift = shift;
         self.stand_at(self.bucket(now) - 1);
+        self.current = entries;
         for (at, target) in events {
             self.insert(at, target);
         }

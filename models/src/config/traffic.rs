@@ -72,8 +72,9 @@ pub enum Operation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Incast {
-    /// Number of sending hosts: the hosts after the receiver in order, wrapping around, furthest leaves included.
-    /// May exceed the number of hosts: senders then have several flows.
+    /// Number of flows to the receiver, spread evenly over all other hosts in order, so that they come from all
+    /// leaves: of n senders and H hosts, sender j is the host 1 + ⌊j·(H−1)/n⌋ after the receiver, wrapping around.
+    /// With n ≥ H, whole rounds over all other hosts come first and the rest is spread so. Range: ≥ 1.
     pub senders: u32,
     /// The receiving host. Default: host0.
     #[serde(default)]
@@ -149,7 +150,7 @@ pub struct FlowConfig {
     /// Traffic class at the NIC.
     #[serde(default)]
     pub class: Option<Class>,
-    /// DSCP the packets carry.
+    /// DSCP the packets carry. Default: that of the options, or with a `class` here that of the class.
     #[serde(default)]
     pub dscp: Option<u8>,
     /// The RDMA operation.
@@ -171,7 +172,7 @@ pub struct FlowConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
-    /// Mean load of the host links, payload over link rate. Range: (0, 1].
+    /// Mean load of the host links, payload (all messages of the flows) over link rate. Range: (0, 1].
     pub load: f64,
     /// Flows arrive from `start` for this long.
     pub duration: Duration,
@@ -191,13 +192,14 @@ pub struct Poisson {
 pub enum SizeDistribution {
     /// Every flow has this size.
     Fixed(Bytes),
-    /// Exponential with this mean.
+    /// Exponential with this mean, at least 1 B each. Range: ≥ 10 B.
     Exponential(Bytes),
     /// Web search (DCTCP, SIGCOMM 2010), as HPCC's traffic generator holds it.
     WebSearch,
     /// Alibaba storage (HPCC, SIGCOMM 2019).
     Storage,
-    /// A piecewise-linear distribution: points of (size, percent of flows at or below it), ascending to 100.
+    /// A piecewise-linear distribution: points of (size, percent of flows at or below it), ascending to 100. Flows
+    /// of the first point's percent have its size; two points of one size are a step.
     Cdf(Vec<CdfPoint>),
 }
 

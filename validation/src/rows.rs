@@ -50,6 +50,13 @@ impl Table {
         }
         let failed: Vec<&str> =
             self.rows.iter().filter(|(holds, _)| !holds).map(|(_, text)| text.as_str()).collect();
-        assert!(failed.is_empty(), "{}: {} of {} rows fail:\n{}", self.title, failed.len(), self.rows.len(), failed.join("\n"));
+        assert!(
+            failed.is_empty(),
+            "{}: {} of {} rows fail:\n{}",
+            self.title,
+            failed.len(),
+            self.rows.len(),
+            failed.join("\n")
+        );
     }
 }

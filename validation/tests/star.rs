@@ -23,10 +23,38 @@ struct Exact {
 
 /// Exact-picosecond figures of an independent model of the same rules.
 const EXACT: [Exact; 4] = [
-    Exact { senders: 1, bytes: 1_000_000, buffer: 32 * MIB, fct: (87.93344, 87.93344, 87.93344), peak: 1048.0, pauses: 0.0 },
-    Exact { senders: 2, bytes: 10_000_000, buffer: MIB, fct: (1680.810, 1680.852, 1680.893), peak: 219_032.0, pauses: 364.0 },
-    Exact { senders: 8, bytes: 10_000_000, buffer: MIB, fct: (6688.824, 6701.044, 6711.293), peak: 552_296.0, pauses: 1233.0 },
-    Exact { senders: 32, bytes: 1_000_000, buffer: 2 * MIB, fct: (2567.837, 2648.370, 2686.973), peak: 1_516_456.0, pauses: 736.0 },
+    Exact {
+        senders: 1,
+        bytes: 1_000_000,
+        buffer: 32 * MIB,
+        fct: (87.93344, 87.93344, 87.93344),
+        peak: 1048.0,
+        pauses: 0.0,
+    },
+    Exact {
+        senders: 2,
+        bytes: 10_000_000,
+        buffer: MIB,
+        fct: (1680.810, 1680.852, 1680.893),
+        peak: 219_032.0,
+        pauses: 364.0,
+    },
+    Exact {
+        senders: 8,
+        bytes: 10_000_000,
+        buffer: MIB,
+        fct: (6688.824, 6701.044, 6711.293),
+        peak: 552_296.0,
+        pauses: 1233.0,
+    },
+    Exact {
+        senders: 32,
+        bytes: 1_000_000,
+        buffer: 2 * MIB,
+        fct: (2567.837, 2648.370, 2686.973),
+        peak: 1_516_456.0,
+        pauses: 736.0,
+    },
 ];
 
 #[test]
@@ -36,7 +64,9 @@ fn the_deterministic_stars_meet_the_exact_oracle() {
         let (simulation, end) = simulate(&star(e.senders, e.bytes, e.buffer, StarControl::PfcOnly, 1), &[]);
         assert_eq!(end, End::Completed);
         let (least, mean, last) = spread(&simulation.fct_us());
-        let name = |what: &str| format!("{}:1, {} MB, {} MiB: {what}", e.senders, e.bytes / 1_000_000, e.buffer / MIB);
+        let name = |what: &str| {
+            format!("{}:1, {} MB, {} MiB: {what}", e.senders, e.bytes / 1_000_000, e.buffer / MIB)
+        };
         table.note(&name("FCT min, us"), (least, e.fct.0));
         table.near(&name("FCT mean, us"), mean, e.fct.1, 0.01, "exact oracle");
         table.near(&name("FCT max, us"), last, e.fct.2, 0.001, "exact oracle");

@@ -28,6 +28,7 @@ mod nic_send;
 mod pfc;
 mod switch;
 mod warm;
+mod way;
 #[cfg(test)]
 mod tests;
 mod watchdog;

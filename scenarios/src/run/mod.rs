@@ -20,7 +20,7 @@ pub use facts::{ClassFacts, Facts, PortFacts};
 pub use files::{FILES, WriteError, Written, write_file, write_json};
 pub use ideal::Ideal;
 pub use observer::{Observer, Poll, Progress, Silent};
-pub use page::Page;
+pub use page::{Page, paragraph};
 pub use prepare::{Prepared, RunError, prepare};
 pub use summary::{
     BlockedHop, CnpSummary, DeadlockSummary, DropSummary, EcnSummary, FlowSummary, HeadroomSummary,

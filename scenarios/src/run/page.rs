@@ -68,6 +68,13 @@ impl Page {
     }
 }
 
+/// A labelled line of a page, wrapped at words; what follows the first line stands under its text.
+pub fn paragraph(label: &str, text: &str) -> String {
+    let mut out = String::new();
+    wrap(&mut out, label, text);
+    out
+}
+
 /// Adds a line with a label, wrapped at words; what follows the first line stands under its figures.
 fn wrap(body: &mut String, label: &str, text: &str) {
     let mut line = format!("{label:INDENT$}");

@@ -35,7 +35,7 @@ impl QueueFile {
         for port in graph.first_port[graph.hosts as usize]..graph.ports.len() as PortIndex {
             let backlog = fabric.port(port).backlog;
             for class in (0..CLASSES as u8).filter(|class| backlog & (1 << class) != 0) {
-                queues.push((fabric.egress_queue(port, class).bytes, port, class));
+                queues.push((u64::from(fabric.egress_queue(port, class).bytes), port, class));
             }
         }
         if queues.len() > self.most {

@@ -31,6 +31,7 @@ mod switch;
 mod tests;
 mod warm;
 mod watchdog;
+mod way;
 
 pub use audit::AuditError;
 pub use build::{BuildError, FabricConfig};

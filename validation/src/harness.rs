@@ -36,8 +36,7 @@ fn resolve(json: &str, sets: &[&str]) -> Result<(Scenario, Graph, Vec<Flow>), St
         sets.iter().map(|set| set.parse().map_err(|e| format!("{e}"))).collect::<Result<_, String>>()?;
     let scenario = language::load(json, "scenario.json", &overrides).map_err(|e| e.to_string())?.scenario;
     let graph = topology::build(&scenario.topology).map_err(|e| e.to_string())?;
-    let flows =
-        traffic::build(&scenario.traffic, &graph, scenario.seed).map_err(|e| e.to_string())?;
+    let flows = traffic::build(&scenario.traffic, &graph, scenario.seed).map_err(|e| e.to_string())?;
     Ok((scenario, graph, flows))
 }
 

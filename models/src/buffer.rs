@@ -42,8 +42,8 @@ pub struct Ingress {
     pub headroom: u32,
     /// Headroom bytes it may hold.
     pub headroom_limit: u32,
-    /// Most headroom bytes it ever held.
-    pub headroom_peak: u32,
+    /// Whether it wants its sender paused.
+    pub xoff: bool,
 }
 
 /// Why a packet is not admitted.
@@ -149,6 +149,21 @@ impl SharedBuffer {
         }
     }
 
+    /// Whether `bytes` of a lossless ingress that holds nothing could come and go without using headroom or crossing
+    /// XOFF.
+    #[inline]
+    pub fn passes(&self, ingress: &Ingress, bytes: u32) -> bool {
+        let shared = u64::from(bytes.saturating_sub(self.reserved));
+        let free = self.free();
+        ingress.held | ingress.headroom == 0 && shared <= free && shared < self.xoff.at(free - shared).max(1)
+    }
+
+    /// Counts `bytes` that come and go at once towards the peak.
+    #[inline]
+    pub fn touch(&mut self, bytes: u32) {
+        self.peak = self.peak.max(self.occupied + u64::from(bytes));
+    }
+
     /// Charges `bytes` to a lossless ingress. Returns whether it is now beyond XOFF.
     #[inline]
     pub fn admit_lossless(&mut self, ingress: &mut Ingress, bytes: u32) -> Result<bool, Refused> {
@@ -164,7 +179,6 @@ impl SharedBuffer {
                     return Err(Refused::Headroom);
                 }
                 ingress.headroom += bytes;
-                ingress.headroom_peak = ingress.headroom_peak.max(ingress.headroom);
             } else {
                 ingress.held = after;
                 self.used += u64::from(newly_shared);
@@ -213,6 +227,17 @@ impl SharedBuffer {
     pub fn below_xon(&self, ingress: &Ingress) -> bool {
         let shared = self.shared_of(ingress);
         ingress.headroom == 0 && (shared == 0 || shared + self.xon_offset <= self.xoff())
+    }
+
+    /// Reserved bytes of each lossless ingress.
+    pub fn reserved(&self) -> u64 {
+        u64::from(self.reserved)
+    }
+
+    /// Whether an ingress that holds `bytes` would be at or below XON if only `used` shared bytes were in use.
+    pub fn could_resume(&self, bytes: u64, used: u64) -> bool {
+        let shared = bytes.saturating_sub(u64::from(self.reserved));
+        shared == 0 || shared + self.xon_offset <= self.xoff.at(self.size.saturating_sub(used))
     }
 
     /// Releases `bytes` of a lossy ingress.

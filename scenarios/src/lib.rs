@@ -2,5 +2,7 @@
 
 pub mod check;
 pub mod finding;
+pub mod import;
 pub mod language;
+pub mod run;
 pub mod spec;

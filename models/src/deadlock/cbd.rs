@@ -142,7 +142,7 @@ impl Streams {
             spread.add(input.graph, input.table, sources, *dst);
         }
         let mut edges = spread.edges;
-        for ((of, path), _) in &self.pinned {
+        for (of, path) in self.pinned.keys() {
             if *of == class {
                 edges.extend(path.windows(2).filter_map(|w| dependency(input.graph, w[0], w[1])));
             }

@@ -28,6 +28,8 @@ mod nic_send;
 mod pfc;
 mod switch;
 mod warm;
+#[cfg(test)]
+mod tests;
 mod watchdog;
 
 pub use audit::AuditError;
@@ -38,14 +40,16 @@ pub use nic_send::FlowState;
 use sim_core::Time;
 use sim_core::queue::EventQueue;
 use sim_core::random::Stream;
+use sim_core::pool::Pool;
 use sim_core::ring::Ring;
+use sim_core::table::Table;
 
 use crate::buffer::{Ingress, Limit, SharedBuffer};
 use crate::config::{CLASSES, ClassKind, Recovery};
 use crate::congestion::{Congestion, Path};
 use crate::counters::{Counters, Losses, PauseState};
 use crate::ecn::Red;
-use crate::link::{LinkState, PfcFrame, TelemetryPool};
+use crate::link::{InFlight, LinkFault, PfcFrame, TelemetryPool};
 use crate::packet::Packet;
 use crate::port::{Dwrr, EgressQueue, Port};
 use crate::record::{NoRecord, Recorder};
@@ -94,6 +98,8 @@ impl Targets {
 struct SwitchRules {
     class_of_dscp: [u8; 64],
     kind: [ClassKind; CLASSES],
+    /// Strict-priority classes, as bits.
+    strict: u8,
     weights: [u8; CLASSES],
     cell: u16,
     pfc_enabled: bool,
@@ -104,6 +110,8 @@ struct SwitchRules {
     /// Classes marked, as bits.
     ecn_classes: u8,
     ecn_at_enqueue: bool,
+    /// Whether some switch has a DropEvery fault.
+    drops: bool,
     /// Frame bytes of a PFC frame.
     pfc_frame: u16,
     /// Time after which a standing pause is told again, as a fraction of how long it lasts; 0 never.
@@ -113,8 +121,8 @@ struct SwitchRules {
 impl SwitchRules {
     /// Bytes a packet is charged for: whole cells.
     #[inline]
-    fn charge(&self, packet: &Packet) -> u32 {
-        let size = u32::from(packet.size);
+    fn charge(&self, size: u16) -> u32 {
+        let size = u32::from(size);
         if self.cell == 1 { size } else { size.div_ceil(u32::from(self.cell)) * u32::from(self.cell) }
     }
 }
@@ -192,25 +200,35 @@ pub struct Fabric<Q: EventQueue, R: Recorder = NoRecord> {
     now: Time,
     queue: Q,
     targets: Targets,
+    /// Events ahead whose state was fetched into the cache.
+    warmed: u32,
     hosts_count: u32,
-    ports: Vec<Port>,
-    links: Vec<LinkState>,
-    queues: Vec<EgressQueue>,
-    ingress: Vec<Ingress>,
-    switches: Vec<SwitchState>,
+    ports: Table<Port>,
+    /// Every packet on a link or in a queue.
+    packets: Pool<InFlight>,
+    queues: Table<EgressQueue>,
+    ingress: Table<Ingress>,
+    switches: Table<SwitchState>,
     rules: SwitchRules,
-    red: Vec<Red>,
-    hosts: Vec<HostState>,
+    red: Table<Red>,
+    hosts: Table<HostState>,
     nic: NicRules,
-    send: Vec<SendQp>,
-    receive: Vec<ReceiveQp>,
+    send: Table<SendQp>,
+    receive: Table<ReceiveQp>,
     congestion: Congestion,
     routes: RouteTable,
     explicit: ExplicitRoutes,
     counters: Counters,
-    pauses: Vec<PauseState>,
+    /// Rate of each port, in bit/s.
+    rates: Table<u64>,
+    link_faults: Table<LinkFault>,
+    /// Most headroom bytes each ingress (port, class) ever held.
+    headroom_peaks: Table<u32>,
+    /// Preamble and gap of each frame, in bytes.
+    gap: u16,
+    pauses: Table<PauseState>,
     pfc_links: Vec<Ring<PfcFrame>>,
-    dwrr: Vec<Dwrr>,
+    dwrr: Table<Dwrr>,
     link_random: Vec<Stream>,
     telemetry: TelemetryPool,
     /// Selective repeat: what each receiver holds out of order; empty otherwise.
@@ -266,12 +284,12 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// Payload bytes of a flow that arrived: in order, or for datagrams in any order.
     pub fn delivered(&self, flow: u32) -> u64 {
         let size = self.flows[flow as usize].size.0;
-        self.receive[flow as usize].delivered(size, u64::from(self.nic.mtu))
+        self.receive.checked(flow as usize).delivered(size, u64::from(self.nic.mtu))
     }
 
     /// Packets a flow sent again.
     pub fn retransmissions(&self, flow: u32) -> u32 {
-        self.send[flow as usize].retransmissions
+        self.send.checked(flow as usize).retransmissions
     }
 
     /// Flows that are done.
@@ -291,32 +309,47 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// The egress port's state.
     pub fn port(&self, port: PortIndex) -> &Port {
-        &self.ports[port as usize]
+        self.ports.checked(port as usize)
     }
 
     /// PFC state and counters of a port.
     pub fn pause_state(&self, port: PortIndex) -> &PauseState {
-        &self.pauses[port as usize]
+        self.pauses.checked(port as usize)
     }
 
     /// Egress queue of a (port, class).
     pub fn egress_queue(&self, port: PortIndex, class: u8) -> &EgressQueue {
-        &self.queues[port as usize * CLASSES + usize::from(class)]
+        self.queues.checked(port as usize * CLASSES + usize::from(class))
+    }
+
+    /// The packets that wait in an egress queue, in order.
+    pub fn queued(&self, port: PortIndex, class: u8) -> impl Iterator<Item = &Packet> {
+        self.packets.iter(&self.egress_queue(port, class).list).map(|flying| &flying.packet)
+    }
+
+    /// Packets sent by a port, PFC frames excepted.
+    pub fn tx_packets(&self, port: PortIndex) -> u64 {
+        (self.pause_state(port).tx_packet_wraps << 32) + u64::from(self.port(port).tx_packets)
+    }
+
+    /// Most headroom bytes an ingress (port, class) ever held.
+    pub fn headroom_peak(&self, port: PortIndex, class: u8) -> u32 {
+        *self.headroom_peaks.checked(port as usize * CLASSES + usize::from(class))
     }
 
     /// Ingress memory of a (port, class).
     pub fn ingress(&self, port: PortIndex, class: u8) -> &Ingress {
-        &self.ingress[port as usize * CLASSES + usize::from(class)]
+        self.ingress.checked(port as usize * CLASSES + usize::from(class))
     }
 
     /// Most bytes the shared buffer of switch `index` ever held.
     pub fn buffer_peak(&self, index: u32) -> u64 {
-        self.switches[index as usize].buffer.peak()
+        self.switches.checked(index as usize).buffer.peak()
     }
 
     /// Bytes the shared buffer of switch `index` holds.
     pub fn buffer_occupied(&self, index: u32) -> u64 {
-        self.switches[index as usize].buffer.occupied()
+        self.switches.checked(index as usize).buffer.occupied()
     }
 
     /// Idle-path properties of each flow: line rate, base round-trip time, MTU.
@@ -331,17 +364,34 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// Rate a queue pair is allowed, in bit/s on the wire.
     pub fn allowed_rate(&self, flow: u32) -> u64 {
-        self.send[flow as usize].rate
+        self.send.checked(flow as usize).rate
     }
 
     /// Time class `class` of `port` was paused in all, a standing pause up to now included, in picoseconds.
     pub fn paused_for(&self, port: PortIndex, class: u8) -> u64 {
-        let pause = &self.pauses[port as usize];
-        let standing = if self.ports[port as usize].paused & (1 << class) != 0 {
+        let pause = self.pauses.checked(port as usize);
+        let standing = if self.ports.checked(port as usize).paused & (1 << class) != 0 {
             self.now.0 - pause.since[usize::from(class)]
         } else {
             0
         };
         pause.total[usize::from(class)] + standing
+    }
+
+    /// Bytes a packet is charged for at a switch.
+    pub fn charge_of(&self, packet: &Packet) -> u64 {
+        u64::from(self.rules.charge(packet.size))
+    }
+
+    /// The part of a lossless ingress's `bytes` that is not reserved.
+    pub fn shared_part(&self, bytes: u64) -> u64 {
+        self.switches.first().map_or(bytes, |s| bytes.saturating_sub(s.buffer.reserved()))
+    }
+
+    /// Whether a lossless ingress of switch `node` that holds `bytes` could resume its sender if nothing but
+    /// `shared` bytes of the switch's shared memory were in use.
+    pub fn could_resume(&self, node: u32, bytes: u64, shared: u64) -> bool {
+        let buffer = &self.switches.checked((node - self.hosts_count) as usize).buffer;
+        bytes == 0 || buffer.could_resume(bytes, shared)
     }
 }

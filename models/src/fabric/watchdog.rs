@@ -141,7 +141,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             WatchdogAction::Alert => {}
             WatchdogAction::Drop => {
                 self.pauses[port as usize].ignore |= bit;
-                self.ports[port as usize].dropping |= bit;
+                self.pauses[port as usize].closed |= bit;
+                self.ports[port as usize].closed |= bit;
                 self.end_pauses(port, bit);
                 self.flush(port, bit, DropReason::Watchdog);
             }
@@ -158,7 +159,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         self.counters.watchdog_restores += 1;
         self.recorder.pfc(PfcRecord { at: self.now, port, class, action: PfcAction::Restore });
         self.pauses[port as usize].ignore &= !bit;
-        self.ports[port as usize].dropping &= !bit;
+        self.pauses[port as usize].closed &= !bit;
+        if self.ports[port as usize].up {
+            self.ports[port as usize].closed &= !bit;
+        }
     }
 
     /// (Port, class)es that are in a storm the watchdog declared.

@@ -143,7 +143,8 @@ mod tests {
         let g = leaf_spine(2, 2, 2, 1);
         let t = build(&g, &[]);
         let pinned = Flow { paths: vec![vec![4, 7, 5]], ..flow(0, 3) };
-        let explicit = ExplicitRoutes::build(&g, &[pinned.clone()], &vec![false; g.links.len()]).unwrap();
+        let explicit =
+            ExplicitRoutes::build(&g, std::slice::from_ref(&pinned), &vec![false; g.links.len()]).unwrap();
         let way = walk(&g, &t, &explicit, 0, &pinned, |_| 0, 16);
         assert_eq!(names(&g, &way.ports), ["host0", "leaf0:3", "spine1:1", "leaf1:1"]);
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use models::config::{Class, ClassKind, Operation, Recovery};
 
 use super::context::Context;
-use super::{error, note, text, warning};
-use crate::finding::Finding;
+use super::{note, text, warning};
+use crate::finding::{Finding, Severity};
 
 /// Flows that are treated alike: how many, and the first.
 struct Group {
@@ -51,17 +51,16 @@ fn mismatches(context: &Context, findings: &mut Vec<Finding>) {
             "Give the flow dscp {}, or map it: switch.dscp_map [{{\"dscp\": {dscp}, \"class\": {nic}}}].",
             dscp_of(context, *nic),
         );
-        let (report, what): (fn(&mut Vec<Finding>, &str, String, String), &str) =
-            match (context.lossless(*nic), context.lossless(*at_switch)) {
-                (true, false) => (warning, "the switches drop what the NIC takes to be lossless"),
-                (_, true) => (
-                    error,
-                    "switches pause a class the NIC does not send in, so the pause has no effect and the \
-                             buffer overruns",
-                ),
-                (false, false) => (warning, "scheduling and counters differ between NIC and switches"),
-            };
-        report(findings, "class-mismatch", place(context, flows), format!("{map}: {what}. {remedy}"));
+        let (severity, what) = match (context.lossless(*nic), context.lossless(*at_switch)) {
+            (true, false) => (Severity::Warning, "the switches drop what the NIC takes to be lossless"),
+            (_, true) => (
+                Severity::Error,
+                "switches pause a class the NIC does not send in, so the pause has no effect and the buffer overruns",
+            ),
+            (false, false) => (Severity::Warning, "scheduling and counters differ between NIC and switches"),
+        };
+        let text = format!("{map}: {what}. {remedy}");
+        findings.push(Finding::new(severity, "class-mismatch", place(context, flows), text));
     }
 }
 
@@ -136,7 +135,6 @@ mod tests {
 
     use super::super::test_scenarios::{flow, found, scenario, star};
     use super::*;
-    use crate::finding::Severity;
 
     #[test]
     fn a_class_that_differs_between_nic_and_switch_is_named() {

@@ -23,6 +23,9 @@ pub(super) struct Load {
     /// Like `gathered`, with events at one time in a crowded bucket counted once: a narrower bucket would not
     /// part them.
     distinct: u64,
+    /// Events pushed into a current bucket too crowded to sort them in, and which a narrower one may part from
+    /// the rest.
+    diverted: u64,
     /// Events beyond the coarse ring.
     pub(super) beyond: u64,
 }
@@ -35,6 +38,12 @@ impl Load {
         self.buckets += 1;
         self.gathered += held;
         self.distinct += if held <= CROWDED { held } else { distinct_times(entries) };
+    }
+
+    /// Counts an entry that goes to the heap because `earlier` and many others are before it.
+    #[inline]
+    pub(super) fn divert(&mut self, entry: u64, earlier: u64) {
+        self.diverted += u64::from(entry >> 32 != earlier >> 32);
     }
 }
 
@@ -76,14 +85,24 @@ impl Pace {
         load.gathered + load.beyond >= SHORTEST.max(pending as u64) << self.patience
     }
 
+    /// Whether the current bucket is so crowded that a decision should not wait for its end.
+    #[inline]
+    pub(super) fn overdue(&self, load: &Load, pending: usize) -> bool {
+        load.diverted >= SHORTEST.max(pending as u64) << self.patience
+    }
+
     /// The shift to go on with.
     pub(super) fn next_shift(&mut self, shift: u32, load: &Load) -> u32 {
         let buckets = load.buckets.max(1);
         let (held, distinct) = (load.gathered / buckets, load.distinct / buckets);
+        let mut narrower = if distinct > CROWDED { (distinct / TARGET).ilog2() } else { 0 };
+        if load.diverted * 4 > load.gathered {
+            narrower = narrower.max(3);
+        }
         let wanted = if load.beyond * 8 > load.gathered {
             shift + 2
-        } else if distinct > CROWDED && load.beyond * 64 < load.gathered {
-            shift.saturating_sub((distinct / TARGET).ilog2())
+        } else if narrower > 0 && load.beyond * 64 < load.gathered {
+            shift.saturating_sub(narrower)
         } else if held < SPARSE {
             shift + (TARGET / held.max(1)).ilog2()
         } else {
@@ -111,7 +130,7 @@ mod tests {
 
     /// A load of `buckets` buckets with `held` events each, all at different times.
     fn load(buckets: u64, held: u64) -> Load {
-        Load { gathered: buckets * held, buckets, distinct: buckets * held, beyond: 0 }
+        Load { gathered: buckets * held, buckets, distinct: buckets * held, ..Load::default() }
     }
 
     #[test]
@@ -151,6 +170,21 @@ mod tests {
         let mut apart = Load::default();
         apart.count(&(0..1000u64).map(|time| time << 32).collect::<Vec<_>>());
         assert!(Pace::new(20).next_shift(12, &apart) < 12);
+    }
+
+    #[test]
+    fn a_bucket_too_crowded_to_sort_into_becomes_narrower_before_its_end() {
+        let mut pace = Pace::new(20);
+        let mut load = Load::default();
+        for time in 1..=SHORTEST {
+            assert!(!pace.overdue(&load, 0));
+            load.gathered += 1;
+            load.divert(time << 32, time << 32 | 1);
+            load.divert(time << 32, 0);
+        }
+        assert!(pace.overdue(&load, 0));
+        assert!(!pace.overdue(&load, SHORTEST as usize + 1));
+        assert_eq!(pace.next_shift(12, &load), 9);
     }
 
     #[test]

@@ -44,8 +44,6 @@ pub struct TimeWheel {
     current: Vec<u64>,
     /// The bucket the wheel stands at: no entry of the rings is in it or before it. −1 at the start.
     cursor: i64,
-    /// `current` was gathered and not yet shown as a batch.
-    fresh: bool,
     /// High half of the times in `current`.
     high: u64,
     /// Time of the first event in `heap`, `u64::MAX` when it is empty.
@@ -78,7 +76,6 @@ impl TimeWheel {
         Self {
             current: Vec::new(),
             cursor: -1,
-            fresh: false,
             high: 0,
             heap_next: u64::MAX,
             shift: pace.clamp(shift),
@@ -142,6 +139,7 @@ impl TimeWheel {
         let entry = Self::entry(at, target);
         let mut slot = self.current.len();
         if slot > LONGEST_MOVE && self.current[slot - LONGEST_MOVE] < entry {
+            self.load.divert(entry, self.current[slot - LONGEST_MOVE]);
             return self.insert_heap(at, target);
         }
         self.current.push(entry);
@@ -185,6 +183,9 @@ impl TimeWheel {
             if let Some(&entry) = self.current.last() {
                 let (at, target) = Self::event(self.high, entry);
                 if self.heap.peek().is_some_and(|&Reverse(first)| first < (at, target)) {
+                    if self.pace.overdue(&self.load, self.len) && self.adapt() {
+                        continue;
+                    }
                     return self.pop_heap(limit);
                 }
                 if at > limit {
@@ -240,7 +241,6 @@ impl TimeWheel {
         self.near.take(bucket, &mut self.pool, &mut self.current);
         sort_latest_first(&mut self.current);
         self.load.count(&self.current);
-        self.fresh = true;
     }
 
     /// Distributes the first coarse bucket over the near ones. `current` is empty and no near bucket before
@@ -263,7 +263,7 @@ impl TimeWheel {
         self.coarse_next = self.coarse.next_after(coarse).map_or(NO_BUCKET, |next| next << self.coarse_bits);
     }
 
-    /// Changes the width of the buckets if the load asks for it. `current` is empty.
+    /// Changes the width of the buckets if the load asks for it. `current` is empty afterwards.
     #[cold]
     fn adapt(&mut self) -> bool {
         let shift = self.pace.next_shift(self.shift, &std::mem::take(&mut self.load));
@@ -272,8 +272,9 @@ impl TimeWheel {
         }
         let mut events: Vec<(u64, u32)> = self.heap.drain().map(|Reverse(event)| event).collect();
         self.heap_next = u64::MAX;
+        let mut entries = std::mem::take(&mut self.current);
+        events.extend(entries.drain(..).map(|entry| Self::event(self.high, entry)));
         let mut from = self.cursor;
-        let mut entries = Vec::new();
         while let Some(bucket) = self.near.next_after(from) {
             self.near.take(bucket, &mut self.pool, &mut entries);
             let high = self.high_of(bucket);
@@ -292,6 +293,7 @@ impl TimeWheel {
         let now = if self.cursor < 0 { 0 } else { (self.cursor as u64) << self.shift };
         self.shift = shift;
         self.stand_at(self.bucket(now) - 1);
+        self.current = entries;
         for (at, target) in events {
             self.insert(at, target);
         }
@@ -353,8 +355,8 @@ impl EventQueue for TimeWheel {
     }
 
     #[inline]
-    fn fresh_batch(&mut self) -> &[u64] {
-        if std::mem::take(&mut self.fresh) { &self.current } else { &[] }
+    fn upcoming(&self) -> &[u64] {
+        &self.current
     }
 
     #[inline]

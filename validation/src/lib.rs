@@ -6,5 +6,6 @@
 pub mod dcqcn;
 pub mod fluid;
 pub mod harness;
+pub mod routing_loop;
 pub mod rows;
 pub mod star;

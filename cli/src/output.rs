@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use scenarios::language::LanguageError;
+use scenarios::run::RunError;
 
 /// Why a command could not do its work, in words for the user.
 #[derive(Debug)]
@@ -17,6 +18,12 @@ impl fmt::Display for Failure {
 
 impl From<LanguageError> for Failure {
     fn from(error: LanguageError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
         Self(error.to_string())
     }
 }

@@ -4,4 +4,5 @@ pub mod check;
 pub mod finding;
 pub mod import;
 pub mod language;
+pub mod run;
 pub mod spec;

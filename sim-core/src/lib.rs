@@ -6,6 +6,7 @@ pub mod queue;
 pub mod random;
 pub mod ring;
 pub mod stats;
+pub mod table;
 pub mod units;
 
 pub use units::{Bytes, Duration, Length, Rate, Time};

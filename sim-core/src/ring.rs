@@ -38,7 +38,9 @@ impl<T: Copy> Ring<T> {
         }
         let mask = self.slots.len() as u32 - 1;
         let tail = (self.head.wrapping_add(self.len)) & mask;
-        self.slots[tail as usize] = value;
+        debug_assert!(self.slots.len().is_power_of_two());
+        // SAFETY: the length is a power of two (grow makes it one), so a masked index is below it.
+        unsafe { *self.slots.get_unchecked_mut(tail as usize) = value };
         self.len += 1;
     }
 
@@ -59,7 +61,9 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 {
             return None;
         }
-        let value = self.slots[self.head as usize];
+        debug_assert!((self.head as usize) < self.slots.len());
+        // SAFETY: the head is always masked below the length, which is not zero while something is held.
+        let value = unsafe { *self.slots.get_unchecked(self.head as usize) };
         self.head = (self.head + 1) & (self.slots.len() as u32 - 1);
         self.len -= 1;
         Some(value)
@@ -68,13 +72,20 @@ impl<T: Copy> Ring<T> {
     /// The value at the head, left in place.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { Some(&self.slots[self.head as usize]) }
+        if self.len == 0 {
+            return None;
+        }
+        debug_assert!((self.head as usize) < self.slots.len());
+        // SAFETY: as in `pop`.
+        Some(unsafe { self.slots.get_unchecked(self.head as usize) })
     }
 
-    /// Fetches the slot at the head into the cache.
+    /// Fetches the slot at the head and the one behind it into the cache.
     #[inline]
     pub fn prefetch_head(&self) {
+        let mask = (self.slots.len() as u32).wrapping_sub(1);
         prefetch(&self.slots, self.head as usize);
+        prefetch(&self.slots, ((self.head + 1) & mask) as usize);
     }
 
     /// Fetches the slot the next push will use into the cache.

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod list;
+mod run;
 mod schema;
 mod show;
 
@@ -22,6 +23,8 @@ pub struct Cli {
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
+    /// Simulate a scenario
+    Run(run::RunArgs),
     /// List the shipped scenarios
     List,
     /// Describe a scenario: what it shows, its parameters and its text
@@ -33,6 +36,7 @@ pub enum Command {
 /// Runs a command. The exit code is 0 or, when `--fail-on` named something that was found, 1.
 pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
+        Command::Run(args) => run::run(&args),
         Command::List => list::run(),
         Command::Show(args) => show::run(&args),
         Command::Schema(args) => schema::run(&args),

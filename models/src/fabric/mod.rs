@@ -41,6 +41,7 @@ use sim_core::Time;
 use sim_core::queue::EventQueue;
 use sim_core::random::Stream;
 use sim_core::ring::Ring;
+use sim_core::table::Table;
 
 use crate::buffer::{Ingress, Limit, SharedBuffer};
 use crate::config::{CLASSES, ClassKind, Recovery};
@@ -196,25 +197,27 @@ pub struct Fabric<Q: EventQueue, R: Recorder = NoRecord> {
     now: Time,
     queue: Q,
     targets: Targets,
+    /// Events ahead whose state was fetched into the cache.
+    warmed: u32,
     hosts_count: u32,
-    ports: Vec<Port>,
-    links: Vec<LinkState>,
-    queues: Vec<EgressQueue>,
-    ingress: Vec<Ingress>,
-    switches: Vec<SwitchState>,
+    ports: Table<Port>,
+    links: Table<LinkState>,
+    queues: Table<EgressQueue>,
+    ingress: Table<Ingress>,
+    switches: Table<SwitchState>,
     rules: SwitchRules,
-    red: Vec<Red>,
-    hosts: Vec<HostState>,
+    red: Table<Red>,
+    hosts: Table<HostState>,
     nic: NicRules,
-    send: Vec<SendQp>,
-    receive: Vec<ReceiveQp>,
+    send: Table<SendQp>,
+    receive: Table<ReceiveQp>,
     congestion: Congestion,
     routes: RouteTable,
     explicit: ExplicitRoutes,
     counters: Counters,
-    pauses: Vec<PauseState>,
+    pauses: Table<PauseState>,
     pfc_links: Vec<Ring<PfcFrame>>,
-    dwrr: Vec<Dwrr>,
+    dwrr: Table<Dwrr>,
     link_random: Vec<Stream>,
     telemetry: TelemetryPool,
     /// Selective repeat: what each receiver holds out of order; empty otherwise.
@@ -270,12 +273,12 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// Payload bytes of a flow that arrived: in order, or for datagrams in any order.
     pub fn delivered(&self, flow: u32) -> u64 {
         let size = self.flows[flow as usize].size.0;
-        self.receive[flow as usize].delivered(size, u64::from(self.nic.mtu))
+        self.receive.checked(flow as usize).delivered(size, u64::from(self.nic.mtu))
     }
 
     /// Packets a flow sent again.
     pub fn retransmissions(&self, flow: u32) -> u32 {
-        self.send[flow as usize].retransmissions
+        self.send.checked(flow as usize).retransmissions
     }
 
     /// Flows that are done.
@@ -295,32 +298,32 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// The egress port's state.
     pub fn port(&self, port: PortIndex) -> &Port {
-        &self.ports[port as usize]
+        self.ports.checked(port as usize)
     }
 
     /// PFC state and counters of a port.
     pub fn pause_state(&self, port: PortIndex) -> &PauseState {
-        &self.pauses[port as usize]
+        self.pauses.checked(port as usize)
     }
 
     /// Egress queue of a (port, class).
     pub fn egress_queue(&self, port: PortIndex, class: u8) -> &EgressQueue {
-        &self.queues[port as usize * CLASSES + usize::from(class)]
+        self.queues.checked(port as usize * CLASSES + usize::from(class))
     }
 
     /// Ingress memory of a (port, class).
     pub fn ingress(&self, port: PortIndex, class: u8) -> &Ingress {
-        &self.ingress[port as usize * CLASSES + usize::from(class)]
+        self.ingress.checked(port as usize * CLASSES + usize::from(class))
     }
 
     /// Most bytes the shared buffer of switch `index` ever held.
     pub fn buffer_peak(&self, index: u32) -> u64 {
-        self.switches[index as usize].buffer.peak()
+        self.switches.checked(index as usize).buffer.peak()
     }
 
     /// Bytes the shared buffer of switch `index` holds.
     pub fn buffer_occupied(&self, index: u32) -> u64 {
-        self.switches[index as usize].buffer.occupied()
+        self.switches.checked(index as usize).buffer.occupied()
     }
 
     /// Idle-path properties of each flow: line rate, base round-trip time, MTU.
@@ -335,13 +338,13 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// Rate a queue pair is allowed, in bit/s on the wire.
     pub fn allowed_rate(&self, flow: u32) -> u64 {
-        self.send[flow as usize].rate
+        self.send.checked(flow as usize).rate
     }
 
     /// Time class `class` of `port` was paused in all, a standing pause up to now included, in picoseconds.
     pub fn paused_for(&self, port: PortIndex, class: u8) -> u64 {
-        let pause = &self.pauses[port as usize];
-        let standing = if self.ports[port as usize].paused & (1 << class) != 0 {
+        let pause = self.pauses.checked(port as usize);
+        let standing = if self.ports.checked(port as usize).paused & (1 << class) != 0 {
             self.now.0 - pause.since[usize::from(class)]
         } else {
             0
@@ -362,7 +365,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// Whether a lossless ingress of switch `node` that holds `bytes` could resume its sender if nothing but
     /// `shared` bytes of the switch's shared memory were in use.
     pub fn could_resume(&self, node: u32, bytes: u64, shared: u64) -> bool {
-        let buffer = &self.switches[(node - self.hosts_count) as usize].buffer;
+        let buffer = &self.switches.checked((node - self.hosts_count) as usize).buffer;
         bytes == 0 || buffer.could_resume(bytes, shared)
     }
 }

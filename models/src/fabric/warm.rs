@@ -14,19 +14,23 @@ use crate::routing::ecmp_index;
 const BATCH: usize = 32;
 
 impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
-    /// Fetches for the events of a fresh batch, if there is one.
+    /// Fetches for the next events once those fetched for before have run.
     #[inline]
     pub(super) fn warm(&mut self) {
-        let batch = self.queue.fresh_batch();
-        if batch.len() < 2 {
+        if self.warmed > 0 {
+            self.warmed -= 1;
+            return;
+        }
+        let upcoming = self.queue.upcoming();
+        let count = upcoming.len().min(BATCH);
+        if count < 2 {
             return;
         }
         let mut targets = [0u32; BATCH];
-        let count = batch.len().min(BATCH);
-        // The earliest events are the last of the batch.
-        for (target, &entry) in targets.iter_mut().zip(batch.iter().rev()) {
+        for (target, &entry) in targets.iter_mut().zip(upcoming.iter().rev()) {
             *target = entry as u32;
         }
+        self.warmed = count as u32;
         self.warm_targets(&targets[..count]);
     }
 

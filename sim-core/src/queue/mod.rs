@@ -33,11 +33,10 @@ pub trait EventQueue {
     /// When the earliest pending event is due. Not for every event: it may cost much more than a pop.
     fn next_time(&self) -> Option<Time>;
 
-    /// The events that will pop next, if the queue has gathered a batch of them since the last call; each entry's low
-    /// 32 bits are its target. A chance to fetch what they need into the cache, and only a hint: an empty batch is
-    /// always right, and earlier events may yet be pushed.
+    /// Events that will pop next, the earliest last; each entry's low 32 bits are its target. A chance to fetch what
+    /// they need into the cache, and only a hint: an empty list is always right, and earlier events may yet be pushed.
     #[inline]
-    fn fresh_batch(&mut self) -> &[u64] {
+    fn upcoming(&self) -> &[u64] {
         &[]
     }
 

@@ -44,8 +44,6 @@ pub struct TimeWheel {
     current: Vec<u64>,
     /// The bucket the wheel stands at: no entry of the rings is in it or before it. −1 at the start.
     cursor: i64,
-    /// `current` was gathered and not yet shown as a batch.
-    fresh: bool,
     /// High half of the times in `current`.
     high: u64,
     /// Time of the first event in `heap`, `u64::MAX` when it is empty.
@@ -78,7 +76,6 @@ impl TimeWheel {
         Self {
             current: Vec::new(),
             cursor: -1,
-            fresh: false,
             high: 0,
             heap_next: u64::MAX,
             shift: pace.clamp(shift),
@@ -244,7 +241,6 @@ impl TimeWheel {
         self.near.take(bucket, &mut self.pool, &mut self.current);
         sort_latest_first(&mut self.current);
         self.load.count(&self.current);
-        self.fresh = true;
     }
 
     /// Distributes the first coarse bucket over the near ones. `current` is empty and no near bucket before
@@ -359,8 +355,8 @@ impl EventQueue for TimeWheel {
     }
 
     #[inline]
-    fn fresh_batch(&mut self) -> &[u64] {
-        if std::mem::take(&mut self.fresh) { &self.current } else { &[] }
+    fn upcoming(&self) -> &[u64] {
+        &self.current
     }
 
     #[inline]

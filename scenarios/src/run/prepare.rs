@@ -1,0 +1,72 @@
+//! Everything of a run before its first event.
+
+use std::path::PathBuf;
+
+use indexmap::IndexMap;
+use models::fabric::{BuildError, FabricConfig};
+use models::topology::{self, Graph, TopologyError};
+use models::traffic::{self, Flow, TrafficError};
+
+use crate::check;
+use crate::finding::Finding;
+use crate::language::{self, LanguageError};
+use crate::spec::Scenario;
+
+/// Why a run cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A value is out of its range.
+    #[error("{0}")]
+    Scenario(#[from] LanguageError),
+    /// The topology cannot be built.
+    #[error("{0}")]
+    Topology(#[from] TopologyError),
+    /// The traffic cannot be built.
+    #[error("{0}")]
+    Traffic(#[from] TrafficError),
+    /// The fabric cannot be built.
+    #[error("{0}")]
+    Fabric(#[from] BuildError),
+    /// The output folder cannot be used.
+    #[error("--out {}: {why}", .path.display())]
+    Output {
+        /// The folder, or the file in it.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        why: String,
+    },
+}
+
+/// A scenario that is built and checked, ready to run.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The resolved scenario.
+    pub scenario: Scenario,
+    /// Values of the scenario's parameters, for the summary. [`prepare`] leaves them empty.
+    pub params: IndexMap<String, serde_json::Value>,
+    /// The topology.
+    pub graph: Graph,
+    /// The flows.
+    pub flows: Vec<Flow>,
+    /// What the fabric is made of besides.
+    pub config: FabricConfig,
+    /// What the checks before a run found.
+    pub findings: Vec<Finding>,
+}
+
+/// Builds topology and traffic of a resolved scenario and checks them.
+pub fn prepare(scenario: &Scenario) -> Result<Prepared, RunError> {
+    language::validate_ranges(scenario)?;
+    let graph = topology::build(&scenario.topology)?;
+    let flows = traffic::build(&scenario.traffic, &graph, scenario.seed)?;
+    let findings = check::check(scenario, &graph, &flows);
+    let config = FabricConfig {
+        switch: scenario.switch.clone(),
+        nic: scenario.nic.clone(),
+        congestion: scenario.congestion.clone(),
+        routing: scenario.routing.clone(),
+        faults: scenario.faults.clone(),
+        seed: scenario.seed,
+    };
+    Ok(Prepared { scenario: scenario.clone(), params: IndexMap::new(), graph, flows, config, findings })
+}

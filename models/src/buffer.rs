@@ -42,8 +42,8 @@ pub struct Ingress {
     pub headroom: u32,
     /// Headroom bytes it may hold.
     pub headroom_limit: u32,
-    /// Most headroom bytes it ever held.
-    pub headroom_peak: u32,
+    /// Whether it wants its sender paused.
+    pub xoff: bool,
 }
 
 /// Why a packet is not admitted.
@@ -179,7 +179,6 @@ impl SharedBuffer {
                     return Err(Refused::Headroom);
                 }
                 ingress.headroom += bytes;
-                ingress.headroom_peak = ingress.headroom_peak.max(ingress.headroom);
             } else {
                 ingress.held = after;
                 self.used += u64::from(newly_shared);

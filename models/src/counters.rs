@@ -134,10 +134,16 @@ pub struct PauseState {
     pub lasts: u64,
     /// When standing pauses are next told again.
     pub refresh_at: u64,
+    /// Times the port's packet counter wrapped.
+    pub tx_packet_wraps: u64,
     /// Whether a refresh event is pending.
     pub refresh_pending: bool,
     /// Whether an expiry event is pending.
     pub expire_pending: bool,
+    /// Classes this node wants the peer to pause, as bits.
+    pub xoff: u8,
+    /// Classes the peer was last told to pause, as bits.
+    pub told: u8,
     /// Classes whose pause is ignored (watchdog), as bits.
     pub ignore: u8,
     /// Classes whose packets the watchdog drops, as bits.
@@ -157,8 +163,11 @@ impl Default for PauseState {
             frame_delay: 0,
             lasts: u64::MAX,
             refresh_at: 0,
+            tx_packet_wraps: 0,
             refresh_pending: false,
             expire_pending: false,
+            xoff: 0,
+            told: 0,
             ignore: 0,
             closed: 0,
         }

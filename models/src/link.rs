@@ -1,15 +1,12 @@
 //! Links: each direction is a FIFO of packets in flight, of which only the first has a pending event.
 
-use sim_core::ring::Ring;
-
 use crate::packet::Packet;
-use crate::topology::PortIndex;
 
-/// A packet on its way: half a cache line.
+/// A packet on a link or in a queue: half a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 pub struct InFlight {
-    /// When it arrives at the other end, in picoseconds.
+    /// When it arrives at the other end, in picoseconds; of no meaning while it is queued.
     pub at: u64,
     /// The packet.
     pub packet: Packet,
@@ -17,23 +14,10 @@ pub struct InFlight {
 
 const _: () = assert!(size_of::<InFlight>() == 32);
 
-/// One direction of a link, known by the port that sends into it. It belongs to the receiving node.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-pub struct LinkState {
-    /// Packets in flight, in order of arrival.
-    pub ring: Ring<InFlight>,
-    /// The port at the receiving end.
-    pub peer: PortIndex,
-    /// Index of the receiving host or switch among its kind.
-    pub node: u32,
-    /// Index of the sending host or switch among its kind.
-    pub owner: u32,
-    /// Local index of the receiving port at its node.
-    pub local: u16,
-    /// Whether the receiving node is a switch.
-    pub to_switch: bool,
-    /// Packets at the head of the ring that were in flight when the link failed.
+/// What can go wrong on one direction of a link, known by the port that sends into it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkFault {
+    /// Packets at the head of the link that were in flight when it failed.
     pub lost: u32,
     /// A packet is lost when a draw of 64 random bits is below this: error rate · 2⁶⁴.
     pub error_threshold: u64,

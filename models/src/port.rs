@@ -1,11 +1,11 @@
 //! Egress ports: what is being sent, what waits, and what the peer has paused.
 
-use sim_core::ring::Ring;
+use sim_core::pool::List;
 
 use crate::config::{CLASSES, Scheduler};
-use crate::packet::Packet;
+use crate::topology::PortIndex;
 
-/// The hot state of an egress port: one cache line.
+/// The hot state of an egress port and of the link it sends into: one cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Port {
@@ -13,16 +13,22 @@ pub struct Port {
     pub busy_until: u64,
     /// Propagation delay of the link, plus the pipeline latency of the switch at its other end.
     pub delay: u64,
-    /// Rate, in bit/s.
-    pub rate: u64,
     /// Frame bytes sent in all.
     pub tx_bytes: u64,
-    /// Frames sent in all, PFC frames excepted.
-    pub tx_packets: u64,
+    /// Packets in flight on the link, in order of arrival.
+    pub flying: List,
+    /// Packets sent, PFC frames excepted, modulo 2³²; wraps are counted elsewhere.
+    pub tx_packets: u32,
     /// Picoseconds a byte takes, or 0 when that is not a whole number.
     pub ps_per_byte: u32,
-    /// Preamble and gap of each frame, in bytes.
-    pub gap: u16,
+    /// The port at the other end.
+    pub peer: PortIndex,
+    /// Index of the host or switch at the other end among its kind.
+    pub node: u32,
+    /// Index of the host or switch this port belongs to among its kind.
+    pub owner: u32,
+    /// Local index of the port at the other end, at its node.
+    pub local: u16,
     /// Frame bytes after which a cut-through switch at the other end may forward; `u16::MAX`: all.
     pub cut_through: u16,
     /// Classes with packets queued, as bits.
@@ -31,52 +37,42 @@ pub struct Port {
     pub paused: u8,
     /// Classes whose pause state must be told to the peer in a PFC frame, as bits.
     pub tell: u8,
-    /// Classes this node wants the peer to pause, as bits.
-    pub xoff: u8,
-    /// Classes the peer was last told to pause, as bits.
-    pub told: u8,
-    /// Strict-priority classes, as bits.
-    pub strict: u8,
+    /// Classes whose packets are lost instead of queued, as bits: the watchdog's, or all when the link is down.
+    pub closed: u8,
     /// Whether a "ready to send" event is pending.
     pub ready_pending: bool,
     /// Whether the link is up.
     pub up: bool,
     /// Whether a switch is at the other end.
     pub to_switch: bool,
-    /// Classes whose packets are lost instead of queued, as bits: the watchdog's, or all when the link is down.
-    pub closed: u8,
+    /// Whether packets may be lost on the link: it has errors, or failed with packets in flight.
+    pub lossy_link: bool,
 }
 
 const _: () = assert!(size_of::<Port>() == 64);
 
 impl Port {
-    /// Time to send a frame of `bytes`, preamble and gap included, in picoseconds.
+    /// Time of `wire` bytes (preamble and gap included) at the port's rate, in picoseconds, rounded up. `rate` is
+    /// the port's rate in bit/s.
     #[inline]
-    pub fn tx_time(&self, bytes: u16) -> u64 {
-        self.wire_time(u64::from(bytes) + u64::from(self.gap))
-    }
-
-    /// Time of `wire` bytes at the port's rate, in picoseconds, rounded up.
-    #[inline]
-    pub fn wire_time(&self, wire: u64) -> u64 {
+    pub fn wire_time(&self, wire: u64, rate: impl FnOnce() -> u64) -> u64 {
         if self.ps_per_byte != 0 {
             wire * u64::from(self.ps_per_byte)
         } else {
-            (wire * 8_000_000_000_000).div_ceil(self.rate)
+            (wire * 8_000_000_000_000).div_ceil(rate())
         }
     }
 }
 
 /// The queue of one (egress port, class).
 #[derive(Clone, Debug, Default)]
-#[repr(align(64))]
 pub struct EgressQueue {
     /// What waits.
-    pub ring: Ring<Packet>,
+    pub list: List,
     /// Bytes that wait, as charged.
-    pub bytes: u64,
+    pub bytes: u32,
     /// The most bytes that ever waited, the arriving packet included.
-    pub peak: u64,
+    pub peak: u32,
     /// Packets marked on leaving or joining.
     pub marked: u64,
 }

@@ -1,6 +1,7 @@
 //! The discrete-event core of fabsim. It knows nothing about networks: units of time, rate and size, event
 //! queues ordered by (time, target), deterministic random streams, ring buffers and statistics.
 
+pub mod pool;
 pub mod prefetch;
 pub mod queue;
 pub mod random;

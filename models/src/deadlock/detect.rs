@@ -95,9 +95,7 @@ fn held_in<Q: EventQueue, R: Recorder>(
         .filter(|&out| queues.contains_key(&(out, class)))
         .map(|out| {
             let bytes = fabric
-                .egress_queue(out, class)
-                .ring
-                .iter()
+                .queued(out, class)
                 .filter(|packet| packet.in_port == local)
                 .map(|packet| fabric.charge_of(packet))
                 .sum();
@@ -129,7 +127,7 @@ fn stuck_set<Q: EventQueue, R: Recorder>(
             .filter(|&(&(port, class), &bytes)| {
                 let ingress = fabric.graph().ports[port as usize].peer;
                 let node = fabric.graph().ports[ingress as usize].node;
-                let wanted = fabric.port(ingress).xoff & (1 << class) != 0;
+                let wanted = fabric.pause_state(ingress).xoff & (1 << class) != 0;
                 !wanted || fabric.could_resume(node, bytes, by_switch[&node])
             })
             .map(|(&queue, _)| queue)
@@ -166,7 +164,7 @@ fn cycle_of<Q: EventQueue, R: Recorder>(
         .map(|(port, class)| Wait {
             port,
             class,
-            bytes: fabric.egress_queue(port, class).bytes,
+            bytes: u64::from(fabric.egress_queue(port, class).bytes),
             since: Time(fabric.pause_state(port).since[usize::from(class)]),
         })
         .collect();

@@ -68,7 +68,7 @@ pub fn pause_trees<Q: EventQueue, R: Recorder>(fabric: &Fabric<Q, R>) -> Vec<Pau
             let queue = fabric.egress_queue(port, class);
             let cause = match (paused, p.to_switch) {
                 (true, false) => PauseCause::Host,
-                (false, _) if queue.bytes > 0 => PauseCause::Congestion { queued: queue.bytes },
+                (false, _) if queue.bytes > 0 => PauseCause::Congestion { queued: u64::from(queue.bytes) },
                 (true, true) | (false, _) => continue,
             };
             let branches = branches_of(fabric, port, class);
@@ -103,14 +103,14 @@ fn branches_of<Q: EventQueue, R: Recorder>(
             continue;
         }
         let mut from: BTreeMap<u16, ()> = BTreeMap::new();
-        for packet in fabric.egress_queue(out, class).ring.iter() {
+        for packet in fabric.queued(out, class) {
             from.insert(packet.in_port, ());
         }
         for &local in from.keys() {
             let ingress = graph.first_port[node as usize] + PortIndex::from(local);
             let upstream = graph.ports[ingress as usize].peer;
             let paused = fabric.port(upstream).paused & (1 << class) != 0;
-            if paused && fabric.port(ingress).xoff & (1 << class) != 0 && seen.insert(upstream) {
+            if paused && fabric.pause_state(ingress).xoff & (1 << class) != 0 && seen.insert(upstream) {
                 let since = Time(fabric.pause_state(upstream).since[usize::from(class)]);
                 branches.push(PauseBranch { port: upstream, class, depth: depth + 1, since });
                 waiting.push_back((upstream, depth + 1));

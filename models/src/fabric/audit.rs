@@ -82,7 +82,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             for class in 0..CLASSES as u8 {
                 let (pauses, resumes) =
                     (state.tx_pause[usize::from(class)], state.tx_resume[usize::from(class)]);
-                let standing = p.told & (1 << class) != 0;
+                let standing = state.told & (1 << class) != 0;
                 if p.up && ((pauses == 0 && (resumes > 0 || standing)) || resumes > pauses) {
                     let port = self.graph.port_name(port as u32);
                     return Err(AuditError::Pauses { port, class, pauses, resumes, standing });
@@ -94,14 +94,12 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// Packets queued and in flight, PFC frames excepted.
     pub fn packets_inside(&self) -> u64 {
-        let queued: usize = self.queues.iter().map(|q| q.ring.len()).sum();
-        let flying: usize = self.links.iter().map(|l| l.ring.len()).sum();
-        (queued + flying) as u64
+        self.packets.in_use() as u64
     }
 
     /// PFC frames in flight, due, or not yet followed by their resume.
     pub fn pauses_outstanding(&self) -> bool {
-        self.ports.iter().any(|p| p.up && (p.tell != 0 || p.told != 0))
+        self.ports.iter().zip(self.pauses.iter()).any(|(p, state)| p.up && (p.tell | state.told != 0))
             || self.pfc_links.iter().any(|ring| !ring.is_empty())
     }
 
@@ -131,9 +129,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
         let charged = buffer.occupied();
         let queued: u64 = ports
+            .clone()
             .flat_map(|port| (0..CLASSES).map(move |class| (port, class)))
             .filter(|&(_, class)| self.rules.kind[class] != ClassKind::Control)
-            .map(|(port, class)| self.queues[port as usize * CLASSES + class].bytes)
+            .map(|(port, class)| u64::from(self.queues[port as usize * CLASSES + class].bytes))
             .sum();
         if queued != charged {
             return Err(AuditError::Charges { switch: name(), queued, charged });

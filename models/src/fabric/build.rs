@@ -1,5 +1,6 @@
 //! Building a fabric from a topology, flows and configuration.
 
+use sim_core::pool::{List, Pool};
 use sim_core::queue::EventQueue;
 use sim_core::random::{self, Purpose, stream};
 use sim_core::ring::Ring;
@@ -20,7 +21,7 @@ use crate::congestion::{Congestion, Path};
 use crate::counters::{Counters, Losses, PauseState};
 use crate::ecn::Red;
 use crate::headroom;
-use crate::link::{LinkState, TelemetryPool};
+use crate::link::{LinkFault, TelemetryPool};
 use crate::packet::{EXPLICIT, TELEMETRY};
 use crate::port::{Dwrr, EgressQueue, Port, compile_schedulers};
 use crate::record::Recorder;
@@ -135,7 +136,7 @@ pub fn headroom_limits(switch: &SwitchConfig, nic: &NicConfig, graph: &Graph, no
 }
 
 fn compile_switch(config: &SwitchConfig) -> SwitchRules {
-    let (_, weights) = compile_schedulers(|class| config.scheduler(class));
+    let (strict, weights) = compile_schedulers(|class| config.scheduler(class));
     let ecn_classes = match &config.ecn {
         None => 0,
         Some(ecn) => match &ecn.classes {
@@ -146,6 +147,7 @@ fn compile_switch(config: &SwitchConfig) -> SwitchRules {
     SwitchRules {
         class_of_dscp: config.dscp_to_class(),
         kind: std::array::from_fn(|class| config.kind(class as u8)),
+        strict,
         weights,
         cell: config.cell.0.clamp(1, 16_384) as u16,
         pfc_enabled: config.pfc.enabled,
@@ -183,57 +185,44 @@ fn compile_nic(config: &NicConfig, congestion: &CongestionConfig) -> NicRules {
 }
 
 fn build_ports(graph: &Graph, config: &FabricConfig) -> Vec<Port> {
-    let (strict, _) = compile_schedulers(|class| config.switch.scheduler(class));
+    let index = |node: u32| if graph.is_host(node) { node } else { node - graph.hosts };
     (0..graph.ports.len() as PortIndex)
         .map(|port| {
-            let link = graph.link_of(port);
-            let to_switch = !graph.is_host(graph.ports[port as usize].peer_node);
+            let (link, end) = (graph.link_of(port), graph.ports[port as usize]);
+            let to_switch = !graph.is_host(end.peer_node);
             let latency = if to_switch { config.switch.latency } else { Duration::ZERO };
             let exact = 8_000_000_000_000u64.is_multiple_of(link.rate.0);
+            let ps_per_byte = if exact { u32::try_from(8_000_000_000_000 / link.rate.0).unwrap_or(0) } else { 0 };
             Port {
                 busy_until: 0,
                 delay: (link.delay + latency).0,
-                rate: link.rate.0,
                 tx_bytes: 0,
+                flying: List::default(),
                 tx_packets: 0,
-                ps_per_byte: if exact {
-                    u32::try_from(8_000_000_000_000 / link.rate.0).unwrap_or(0)
-                } else {
-                    0
-                },
-                gap: config.nic.gap.0 as u16,
+                ps_per_byte,
+                peer: end.peer,
+                node: index(end.peer_node),
+                owner: index(end.node),
+                local: (end.peer - graph.first_port[end.peer_node as usize]) as u16,
                 cut_through: cut_through_bytes(&config.switch, graph, port),
                 backlog: 0,
                 paused: 0,
                 tell: 0,
-                xoff: 0,
-                told: 0,
-                strict,
+                closed: 0,
                 ready_pending: false,
                 up: true,
                 to_switch,
-                closed: 0,
+                lossy_link: link.error_rate > 0.0,
             }
         })
         .collect()
 }
 
-fn build_links(graph: &Graph) -> Vec<LinkState> {
-    (0..graph.ports.len())
-        .map(|port| {
-            let end = graph.ports[port];
-            let index = |node: u32| if graph.is_host(node) { node } else { node - graph.hosts };
-            LinkState {
-                ring: Ring::default(),
-                peer: end.peer,
-                node: index(end.peer_node),
-                owner: index(end.node),
-                local: (end.peer - graph.first_port[end.peer_node as usize]) as u16,
-                to_switch: !graph.is_host(end.peer_node),
-                lost: 0,
-                error_threshold: (graph.links[end.link as usize].error_rate * 18_446_744_073_709_551_616.0)
-                    as u64,
-            }
+fn build_link_faults(graph: &Graph) -> Vec<LinkFault> {
+    (0..graph.ports.len() as PortIndex)
+        .map(|port| LinkFault {
+            lost: 0,
+            error_threshold: (graph.link_of(port).error_rate * 18_446_744_073_709_551_616.0) as u64,
         })
         .collect()
 }
@@ -472,7 +461,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             warmed: 0,
             hosts_count: graph.hosts,
             ports: build_ports(&graph, config).into(),
-            links: build_links(&graph).into(),
+            packets: Pool::default(),
             queues: vec![EgressQueue::default(); ports * CLASSES].into(),
             ingress: ingress.into(),
             switches: switches.into(),
@@ -486,6 +475,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             routes,
             explicit,
             counters: Counters::default(),
+            rates: (0..ports as u32).map(|port| graph.link_of(port).rate.0).collect::<Vec<_>>().into(),
+            link_faults: build_link_faults(&graph).into(),
+            headroom_peaks: vec![0; ports * CLASSES].into(),
+            gap: config.nic.gap.0 as u16,
             pauses: build_pauses(&graph, &config.switch).into(),
             pfc_links: vec![Ring::default(); ports],
             dwrr: vec![Dwrr::default(); ports].into(),

@@ -91,15 +91,18 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             let p = &mut self.ports[port as usize];
             p.up = up;
             p.closed = if up { self.pauses[port as usize].closed } else { u8::MAX };
-            p.told = 0;
-            p.tell = p.xoff;
+            self.pauses[port as usize].told = 0;
         }
         for port in ends {
             if up {
+                self.tell(port);
                 self.kick(port);
                 continue;
             }
-            self.links[port as usize].lost = self.links[port as usize].ring.len() as u32;
+            self.ports[port as usize].tell = 0;
+            let flying = self.packets.iter(&self.ports[port as usize].flying).count() as u32;
+            self.link_faults[port as usize].lost = flying;
+            self.ports[port as usize].lossy_link = true;
             self.end_pauses(port, u8::MAX);
             if port >= self.hosts_count {
                 self.flush(port, u8::MAX, DropReason::LinkDown);

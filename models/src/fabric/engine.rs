@@ -1,8 +1,8 @@
 //! The event loop: takes the earliest event and gives it to its target.
 
-use sim_core::Time;
+use sim_core::pool::NONE;
 use sim_core::queue::EventQueue;
-use sim_core::random;
+use sim_core::{Time, random};
 
 use super::Fabric;
 use crate::counters::DropReason;
@@ -57,30 +57,42 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// The first packet in flight from port `from` arrives.
     #[inline]
     fn arrive(&mut self, from: PortIndex) {
-        let link = &mut self.links[from as usize];
-        let Some(InFlight { packet, .. }) = link.ring.pop() else {
+        let port = &mut self.ports[from as usize];
+        let Some(slot) = self.packets.detach(&mut port.flying) else {
             unreachable!("an arrival without a packet in flight")
         };
-        if let Some(next) = link.ring.front() {
-            self.queue.push(Time(next.at), from);
+        let next = port.flying.first();
+        let (node, peer, local) = (port.node, port.peer, port.local);
+        let (to_switch, lossy_link) = (port.to_switch, port.lossy_link);
+        if next != NONE {
+            self.queue.push(Time(self.packets.get(next).at), from);
         }
         self.counters.packet_hops += 1;
-        let (node, peer, local) = (link.node, link.peer, link.local);
-        if link.lost > 0 || link.error_threshold > 0 {
-            if link.lost > 0 {
-                link.lost -= 1;
-                return self.lose(&packet, peer, DropReason::LinkDown);
-            }
-            let draw = random::below(&mut self.link_random[from as usize], u64::MAX);
-            if draw < link.error_threshold {
-                return self.lose(&packet, peer, DropReason::LinkError);
-            }
+        if lossy_link && let Some(reason) = self.lost_on_link(from) {
+            return self.lose_slot(slot, peer, reason);
         }
-        if link.to_switch {
-            self.switch_receive(node, peer, local, packet);
+        if to_switch {
+            self.switch_receive(node, peer, local, slot);
         } else {
+            let packet = self.packets.get(slot).packet;
+            self.packets.release(slot);
             self.host_receive(node, packet);
         }
+    }
+
+    /// Whether the packet that arrives over the link from port `from` was lost on it.
+    #[cold]
+    fn lost_on_link(&mut self, from: PortIndex) -> Option<DropReason> {
+        let fault = &mut self.link_faults[from as usize];
+        if fault.lost > 0 {
+            fault.lost -= 1;
+            return Some(DropReason::LinkDown);
+        }
+        if fault.error_threshold == 0 {
+            return None;
+        }
+        let draw = random::below(&mut self.link_random[from as usize], u64::MAX);
+        (draw < fault.error_threshold).then_some(DropReason::LinkError)
     }
 
     /// Sends what is next in turn from an idle port.
@@ -108,26 +120,45 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
     }
 
-    /// Puts `packet` onto the wire at an idle port.
+    /// Puts a new packet onto the wire at an idle port.
     #[inline]
-    pub(super) fn start_tx(&mut self, port: PortIndex, packet: Packet) {
+    pub(super) fn start_new(&mut self, port: PortIndex, packet: Packet) {
+        let slot = self.packets.take(InFlight { at: 0, packet });
+        self.start_tx(port, slot, packet.size);
+    }
+
+    /// Puts the packet in `slot`, of `size` frame bytes, onto the wire at an idle port.
+    #[inline]
+    pub(super) fn start_tx(&mut self, port: PortIndex, slot: u32, size: u16) {
+        let gap = u64::from(self.gap);
+        let rates = &self.rates;
         let p = &mut self.ports[port as usize];
         debug_assert!(p.busy_until <= self.now.0 && p.up);
-        let tx = p.tx_time(packet.size);
+        let tx = p.wire_time(u64::from(size) + gap, || rates[port as usize]);
         p.busy_until = self.now.0 + tx;
-        p.tx_bytes += u64::from(packet.size);
-        p.tx_packets += 1;
-        let at = if packet.size > p.cut_through {
-            self.now.0 + p.delay + p.wire_time(u64::from(p.cut_through))
+        p.tx_bytes += u64::from(size);
+        p.tx_packets = p.tx_packets.wrapping_add(1);
+        if p.tx_packets == 0 {
+            self.pauses[port as usize].tx_packet_wraps += 1;
+        }
+        let at = if size > p.cut_through {
+            self.now.0 + p.delay + p.wire_time(u64::from(p.cut_through), || rates[port as usize])
         } else {
             p.busy_until + p.delay
         };
-        let link = &mut self.links[port as usize];
-        let first = link.ring.is_empty();
-        link.ring.push(InFlight { at, packet });
-        if first {
+        self.packets.get_mut(slot).at = at;
+        if self.packets.append(&mut p.flying, slot) {
             self.queue.push(Time(at), port);
         }
+    }
+
+    /// The packet in `slot`, which is on no list, is lost at `port`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_slot(&mut self, slot: u32, port: PortIndex, reason: DropReason) {
+        let packet = self.packets.get(slot).packet;
+        self.packets.release(slot);
+        self.lose(&packet, port, reason);
     }
 
     /// A packet is lost at `port`.

@@ -40,6 +40,7 @@ pub use nic_send::FlowState;
 use sim_core::Time;
 use sim_core::queue::EventQueue;
 use sim_core::random::Stream;
+use sim_core::pool::Pool;
 use sim_core::ring::Ring;
 use sim_core::table::Table;
 
@@ -48,7 +49,7 @@ use crate::config::{CLASSES, ClassKind, Recovery};
 use crate::congestion::{Congestion, Path};
 use crate::counters::{Counters, Losses, PauseState};
 use crate::ecn::Red;
-use crate::link::{LinkState, PfcFrame, TelemetryPool};
+use crate::link::{InFlight, LinkFault, PfcFrame, TelemetryPool};
 use crate::packet::Packet;
 use crate::port::{Dwrr, EgressQueue, Port};
 use crate::record::{NoRecord, Recorder};
@@ -97,6 +98,8 @@ impl Targets {
 struct SwitchRules {
     class_of_dscp: [u8; 64],
     kind: [ClassKind; CLASSES],
+    /// Strict-priority classes, as bits.
+    strict: u8,
     weights: [u8; CLASSES],
     cell: u16,
     pfc_enabled: bool,
@@ -118,8 +121,8 @@ struct SwitchRules {
 impl SwitchRules {
     /// Bytes a packet is charged for: whole cells.
     #[inline]
-    fn charge(&self, packet: &Packet) -> u32 {
-        let size = u32::from(packet.size);
+    fn charge(&self, size: u16) -> u32 {
+        let size = u32::from(size);
         if self.cell == 1 { size } else { size.div_ceil(u32::from(self.cell)) * u32::from(self.cell) }
     }
 }
@@ -201,7 +204,8 @@ pub struct Fabric<Q: EventQueue, R: Recorder = NoRecord> {
     warmed: u32,
     hosts_count: u32,
     ports: Table<Port>,
-    links: Table<LinkState>,
+    /// Every packet on a link or in a queue.
+    packets: Pool<InFlight>,
     queues: Table<EgressQueue>,
     ingress: Table<Ingress>,
     switches: Table<SwitchState>,
@@ -215,6 +219,13 @@ pub struct Fabric<Q: EventQueue, R: Recorder = NoRecord> {
     routes: RouteTable,
     explicit: ExplicitRoutes,
     counters: Counters,
+    /// Rate of each port, in bit/s.
+    rates: Table<u64>,
+    link_faults: Table<LinkFault>,
+    /// Most headroom bytes each ingress (port, class) ever held.
+    headroom_peaks: Table<u32>,
+    /// Preamble and gap of each frame, in bytes.
+    gap: u16,
     pauses: Table<PauseState>,
     pfc_links: Vec<Ring<PfcFrame>>,
     dwrr: Table<Dwrr>,
@@ -311,6 +322,21 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         self.queues.checked(port as usize * CLASSES + usize::from(class))
     }
 
+    /// The packets that wait in an egress queue, in order.
+    pub fn queued(&self, port: PortIndex, class: u8) -> impl Iterator<Item = &Packet> {
+        self.packets.iter(&self.egress_queue(port, class).list).map(|flying| &flying.packet)
+    }
+
+    /// Packets sent by a port, PFC frames excepted.
+    pub fn tx_packets(&self, port: PortIndex) -> u64 {
+        (self.pause_state(port).tx_packet_wraps << 32) + u64::from(self.port(port).tx_packets)
+    }
+
+    /// Most headroom bytes an ingress (port, class) ever held.
+    pub fn headroom_peak(&self, port: PortIndex, class: u8) -> u32 {
+        *self.headroom_peaks.checked(port as usize * CLASSES + usize::from(class))
+    }
+
     /// Ingress memory of a (port, class).
     pub fn ingress(&self, port: PortIndex, class: u8) -> &Ingress {
         self.ingress.checked(port as usize * CLASSES + usize::from(class))
@@ -354,7 +380,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// Bytes a packet is charged for at a switch.
     pub fn charge_of(&self, packet: &Packet) -> u64 {
-        u64::from(self.rules.charge(packet))
+        u64::from(self.rules.charge(packet.size))
     }
 
     /// The part of a lossless ingress's `bytes` that is not reserved.

@@ -8,6 +8,7 @@ use sim_core::{Rate, Time};
 use super::Fabric;
 use crate::config::{CLASSES, Operation, Recovery};
 use crate::counters::DropReason;
+use crate::link::InFlight;
 use crate::packet::{CE, ECN_ECHO, Kind, LAST, Packet, TELEMETRY};
 use crate::record::Recorder;
 
@@ -264,7 +265,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let port = &mut self.ports[h as usize];
         let free = port.busy_until <= self.now.0 && !port.ready_pending && port.tell == 0 && port.up;
         if free && port.paused & bit == 0 && port.backlog & !port.paused == 0 {
-            self.start_tx(h, packet);
+            self.start_new(h, packet);
             let port = &mut self.ports[h as usize];
             if self.hosts[h as usize].ready_classes & !port.paused != 0 && !port.ready_pending {
                 port.ready_pending = true;
@@ -273,8 +274,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             return;
         }
         let queue = &mut self.queues[h as usize * CLASSES + usize::from(class)];
-        queue.ring.push(packet);
-        queue.bytes += u64::from(packet.size);
+        let slot = self.packets.take(InFlight { at: 0, packet });
+        self.packets.append(&mut queue.list, slot);
+        queue.bytes += u32::from(packet.size);
         queue.peak = queue.peak.max(queue.bytes);
         port.backlog |= bit;
         if port.paused & bit == 0 {
@@ -388,7 +390,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let host = &mut self.hosts[h as usize];
         host.received = level + u64::from(packet.size);
         let classes = 1u8 << self.rules.class_of_dscp[usize::from(packet.dscp & 63)];
-        if host.received > self.nic.receive_xoff && self.ports[h as usize].xoff & classes == 0 {
+        if host.received > self.nic.receive_xoff && self.pauses[h as usize].xoff & classes == 0 {
             self.want_pause(h, classes);
             self.await_drain(h, rate);
         }
@@ -423,7 +425,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         if self.drain(h, rate) > self.nic.receive_xoff / 2 {
             return self.await_drain(h, rate);
         }
-        let paused = self.ports[h as usize].xoff & !self.hosts[h as usize].storm;
+        let paused = self.pauses[h as usize].xoff & !self.hosts[h as usize].storm;
         self.want_resume(h, paused);
     }
 }

@@ -176,12 +176,15 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             let eligible = port.backlog & !port.paused;
             let class = 7 - eligible.leading_zeros() as u8;
             let queue = &mut self.queues[h as usize * CLASSES + usize::from(class)];
-            let Some(packet) = queue.ring.pop() else { unreachable!("a backlogged class without packets") };
-            queue.bytes -= u64::from(packet.size);
-            if queue.ring.is_empty() {
+            let Some(slot) = self.packets.detach(&mut queue.list) else {
+                unreachable!("a backlogged class without packets")
+            };
+            let size = self.packets.get(slot).packet.size;
+            queue.bytes -= u32::from(size);
+            if queue.list.is_empty() {
                 port.backlog &= !(1 << class);
             }
-            self.start_tx(h, packet);
+            self.start_tx(h, slot, size);
         } else {
             let host = &mut self.hosts[h as usize];
             let eligible = host.ready_classes & !port.paused;
@@ -272,7 +275,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
         self.counters.created += 1;
         self.counters.data_sent += 1;
-        self.start_tx(h, packet);
+        self.start_new(h, packet);
         self.pace(h, qp, size);
         if self.send[qp as usize].operation == Operation::Datagram && psn + 1 == self.send[qp as usize].end {
             self.complete(qp);
@@ -284,7 +287,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     #[inline]
     fn pace(&mut self, h: u32, qp: u32, size: u16) {
         let port = &mut self.ports[h as usize];
-        let wire = u32::from(size) + u32::from(port.gap);
+        let wire = u32::from(size) + u32::from(self.gap);
         if let Some(rate) = self.nic.inject_rate {
             let busy = (u64::from(wire) * 8_000_000_000_000).div_ceil(rate);
             port.busy_until = port.busy_until.max(self.now.0 + busy);

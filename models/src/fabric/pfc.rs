@@ -20,22 +20,21 @@ fn each_class(bits: u8) -> impl Iterator<Item = u8> {
 impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// The node wants the peer of `port` to pause `classes` (bits).
     pub(super) fn want_pause(&mut self, port: PortIndex, classes: u8) {
-        let p = &mut self.ports[port as usize];
-        p.xoff |= classes;
-        p.tell = p.xoff ^ p.told;
+        self.pauses[port as usize].xoff |= classes;
         self.tell(port);
     }
 
     /// The node no longer wants the peer of `port` to pause `classes` (bits).
     pub(super) fn want_resume(&mut self, port: PortIndex, classes: u8) {
-        let p = &mut self.ports[port as usize];
-        p.xoff &= !classes;
-        p.tell = p.xoff ^ p.told;
+        self.pauses[port as usize].xoff &= !classes;
         self.tell(port);
     }
 
-    fn tell(&mut self, port: PortIndex) {
-        let p = &self.ports[port as usize];
+    /// Tells the peer of `port` what it does not know yet.
+    pub(super) fn tell(&mut self, port: PortIndex) {
+        let state = &self.pauses[port as usize];
+        let p = &mut self.ports[port as usize];
+        p.tell = state.xoff ^ state.told;
         if p.tell != 0 && p.up {
             self.kick(port);
         }
@@ -45,14 +44,15 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     pub(super) fn send_pfc(&mut self, port: PortIndex) {
         let p = &mut self.ports[port as usize];
         debug_assert!(p.up && p.busy_until <= self.now.0);
-        let classes = p.tell;
-        let pause = p.xoff & classes;
-        let news = p.xoff ^ p.told;
-        p.tell = 0;
-        p.told = p.xoff;
-        let tx = p.tx_time(self.rules.pfc_frame);
-        p.busy_until = self.now.0 + tx;
+        let rates = &self.rates;
         let state = &mut self.pauses[port as usize];
+        let classes = p.tell;
+        let pause = state.xoff & classes;
+        let news = state.xoff ^ state.told;
+        p.tell = 0;
+        state.told = state.xoff;
+        let wire = u64::from(self.rules.pfc_frame) + u64::from(self.gap);
+        p.busy_until = self.now.0 + p.wire_time(wire, || rates[port as usize]);
         let at = p.busy_until + state.frame_delay;
         if pause != 0 {
             self.counters.pause_frames += 1;
@@ -91,7 +91,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let state = &mut self.pauses[port as usize];
         let p = &mut self.ports[port as usize];
         state.refresh_pending = false;
-        let standing = p.told & p.xoff;
+        let standing = state.told & state.xoff;
         if standing == 0 || !p.up {
             return;
         }
@@ -100,7 +100,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             self.queue.push(Time(state.refresh_at), self.targets.refresh + port);
         } else {
             p.tell |= standing;
-            self.tell(port);
+            self.kick(port);
         }
     }
 
@@ -111,16 +111,13 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         if let Some(next) = ring.front() {
             self.queue.push(Time(next.at), self.targets.pfc + from);
         }
-        let link = &mut self.links[from as usize];
-        let port = link.peer;
+        let port = self.ports[from as usize].peer;
         if !self.ports[port as usize].up {
             return;
         }
-        if link.error_threshold > 0 {
-            let draw = sim_core::random::below(&mut self.link_random[from as usize], u64::MAX);
-            if draw < link.error_threshold {
-                return;
-            }
+        let threshold = self.link_faults[from as usize].error_threshold;
+        if threshold > 0 && sim_core::random::below(&mut self.link_random[from as usize], u64::MAX) < threshold {
+            return;
         }
         self.obey(port, frame);
     }

@@ -18,63 +18,64 @@ use crate::topology::PortIndex;
 pub(super) const FLOWLET_TABLE: usize = 4096;
 
 #[inline]
-fn slot(port: PortIndex, class: u8) -> usize {
+fn queue_of(port: PortIndex, class: u8) -> usize {
     port as usize * CLASSES + usize::from(class)
 }
 
 impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
-    /// A packet arrived at switch `index` by port `ingress` (its `local`-th).
+    /// The packet in `slot` arrived at switch `index` by port `ingress` (its `local`-th).
     #[inline]
-    pub(super) fn switch_receive(&mut self, index: u32, ingress: PortIndex, local: u16, mut packet: Packet) {
+    pub(super) fn switch_receive(&mut self, index: u32, ingress: PortIndex, local: u16, slot: u32) {
+        let packet = &mut self.packets.get_mut(slot).packet;
+        packet.in_port = local;
+        let mut packet = *packet;
         let Some(out) = self.route(index, &packet) else {
-            return self.lose(&packet, ingress, DropReason::NoRoute);
+            return self.lose_slot(slot, ingress, DropReason::NoRoute);
         };
         let class = self.rules.class_of_dscp[usize::from(packet.dscp & 63)];
         let bit = 1u8 << class;
-        packet.in_port = local;
-        let charge = self.rules.charge(&packet);
+        let charge = self.rules.charge(packet.size);
         let port = &self.ports[out as usize];
         if port.to_switch {
             if packet.ttl == 0 {
-                return self.lose(&packet, ingress, DropReason::Ttl);
+                return self.lose_slot(slot, ingress, DropReason::Ttl);
             }
             packet.ttl -= 1;
+            self.packets.get_mut(slot).packet.ttl = packet.ttl;
         }
         if (port.closed & bit != 0 || self.rules.drops)
             && let Some(reason) = self.refuses(index, out, class, &packet)
         {
-            return self.lose(&packet, ingress, reason);
+            return self.lose_slot(slot, ingress, reason);
         }
         let port = &self.ports[out as usize];
         let idle = port.busy_until <= self.now.0 && !port.ready_pending && (port.paused & bit) | port.tell == 0;
         if idle && self.passes(index, ingress, class, charge) {
-            return self.pass(index, out, class, charge, packet);
+            return self.pass(index, out, class, charge, slot, &packet);
         }
-        if !self.admit(index, ingress, out, class, &packet) {
-            return;
+        if let Err(reason) = self.admit(index, ingress, out, class, charge) {
+            return self.lose_slot(slot, ingress, reason);
         }
-        let queue = &mut self.queues[slot(out, class)];
+        let queue = &mut self.queues[queue_of(out, class)];
         if self.rules.ecn_at_enqueue
             && self.rules.ecn_classes & bit != 0
             && packet.kind == Kind::Data
-            && self.red[out as usize].marks(queue.bytes, &mut self.switches[index as usize].random)
+            && self.red[out as usize].marks(u64::from(queue.bytes), &mut self.switches[index as usize].random)
         {
-            packet.flags |= CE;
+            self.packets.get_mut(slot).packet.flags |= CE;
             queue.marked += 1;
             self.counters.marked += 1;
         }
-        queue.bytes += u64::from(charge);
+        queue.bytes += charge;
         if queue.bytes > queue.peak {
             queue.peak = queue.bytes;
         }
         let port = &mut self.ports[out as usize];
-        if port.busy_until <= self.now.0 && !port.ready_pending && port.paused & bit == 0 && port.tell == 0 {
-            // An idle port with nothing eligible queued: the packet goes straight through.
-            debug_assert!(queue.ring.is_empty());
-            self.depart(out, class, packet);
-            return;
+        if port.busy_until <= self.now.0 && !port.ready_pending && (port.paused & bit) | port.tell == 0 {
+            debug_assert!(queue.list.is_empty());
+            return self.depart(out, class, slot);
         }
-        queue.ring.push(packet);
+        self.packets.append(&mut queue.list, slot);
         port.backlog |= bit;
         if !port.ready_pending && port.paused & bit == 0 {
             self.kick(out);
@@ -88,7 +89,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         match self.rules.kind[usize::from(class)] {
             ClassKind::Lossless => {
                 self.rules.lossless_egress.is_none()
-                    && self.switches[index as usize].buffer.passes(&self.ingress[slot(ingress, class)], charge)
+                    && self.switches[index as usize].buffer.passes(&self.ingress[queue_of(ingress, class)], charge)
             }
             ClassKind::Lossy => false,
             ClassKind::Control => true,
@@ -98,29 +99,29 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// Sends a packet straight through an idle port: what admission and departure would do at the same instant, but
     /// for their changes that cancel out. Its queue is empty, so nothing is marked.
     #[inline]
-    fn pass(&mut self, index: u32, out: PortIndex, class: u8, charge: u32, packet: Packet) {
-        let queue = &mut self.queues[slot(out, class)];
-        debug_assert!(queue.ring.is_empty() && queue.bytes == 0);
-        queue.peak = queue.peak.max(u64::from(charge));
+    fn pass(&mut self, index: u32, out: PortIndex, class: u8, charge: u32, slot: u32, packet: &Packet) {
+        let queue = &mut self.queues[queue_of(out, class)];
+        debug_assert!(queue.list.is_empty() && queue.bytes == 0);
+        queue.peak = queue.peak.max(charge);
         if self.rules.kind[usize::from(class)] == ClassKind::Lossless {
             self.switches[index as usize].buffer.touch(charge);
         }
         if packet.flags & TELEMETRY != 0 {
             self.add_telemetry(out, 0, packet.stamp);
         }
-        self.start_tx(out, packet);
+        self.start_tx(out, slot, packet.size);
     }
 
     #[cold]
     #[inline(never)]
-    fn add_telemetry(&mut self, out: PortIndex, queue: u64, slot: u32) {
+    fn add_telemetry(&mut self, out: PortIndex, queue: u32, slot: u32) {
         let port = &self.ports[out as usize];
         let hop = TelemetryHop {
             at: self.now.0,
             tx_bytes: port.tx_bytes,
-            queue: queue as u32,
+            queue,
             port: out,
-            mbps: (port.rate / 1_000_000) as u32,
+            mbps: (self.rates[out as usize] / 1_000_000) as u32,
         };
         self.telemetry.add(slot, hop);
     }
@@ -146,77 +147,96 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         None
     }
 
-    /// Charges the packet to the buffer, asks for a pause where that crosses XOFF. False: it is lost.
+    /// Charges a packet of `charge` bytes to the buffer, asks for a pause where that crosses XOFF. An error: it is lost.
     #[inline]
-    fn admit(&mut self, index: u32, ingress: PortIndex, out: PortIndex, class: u8, packet: &Packet) -> bool {
-        let charge = self.rules.charge(packet);
+    fn admit(
+        &mut self,
+        index: u32,
+        ingress: PortIndex,
+        out: PortIndex,
+        class: u8,
+        charge: u32,
+    ) -> Result<(), DropReason> {
         let buffer = &mut self.switches[index as usize].buffer;
-        let queued = self.queues[slot(out, class)].bytes + u64::from(charge);
-        let memory = &mut self.ingress[slot(ingress, class)];
+        let queued = u64::from(self.queues[queue_of(out, class)].bytes) + u64::from(charge);
+        let memory = &mut self.ingress[queue_of(ingress, class)];
         match self.rules.kind[usize::from(class)] {
             ClassKind::Lossless => {
                 if self.rules.lossless_egress.is_some_and(|limit| queued > limit.at(buffer.free())) {
-                    self.lose(packet, ingress, DropReason::Egress);
-                    return false;
+                    return Err(DropReason::Egress);
                 }
                 match buffer.admit_lossless(memory, charge) {
                     Ok(beyond_xoff) => {
-                        if beyond_xoff
-                            && self.rules.pfc_enabled
-                            && self.ports[ingress as usize].xoff & (1 << class) == 0
-                        {
-                            self.want_pause(ingress, 1 << class);
+                        if beyond_xoff {
+                            self.beyond_xoff(ingress, class);
                         }
-                        true
+                        Ok(())
                     }
                     Err(_) => {
-                        self.lose_headroom(packet, ingress, class);
-                        false
+                        self.count_headroom_loss(ingress, class, charge);
+                        Err(DropReason::Headroom)
                     }
                 }
             }
             ClassKind::Lossy => {
                 if queued > self.rules.lossy_egress.at(buffer.free()) {
-                    self.lose(packet, ingress, DropReason::Egress);
-                    return false;
+                    return Err(DropReason::Egress);
                 }
                 match buffer.admit_lossy(memory, charge) {
-                    Ok(()) => true,
-                    Err(Refused::Buffer | Refused::Headroom) => {
-                        self.lose(packet, ingress, DropReason::Buffer);
-                        false
-                    }
+                    Ok(()) => Ok(()),
+                    Err(Refused::Buffer | Refused::Headroom) => Err(DropReason::Buffer),
                 }
             }
-            ClassKind::Control => true,
+            ClassKind::Control => Ok(()),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn lose_headroom(&mut self, packet: &Packet, ingress: PortIndex, class: u8) {
-        let charge = self.rules.charge(packet);
+    fn beyond_xoff(&mut self, ingress: PortIndex, class: u8) {
+        let memory = &mut self.ingress[queue_of(ingress, class)];
+        let peak = &mut self.headroom_peaks[queue_of(ingress, class)];
+        *peak = (*peak).max(memory.headroom);
+        if self.rules.pfc_enabled && !memory.xoff {
+            memory.xoff = true;
+            self.want_pause(ingress, 1 << class);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn below_xon(&mut self, ingress: PortIndex, class: u8) {
+        self.ingress[queue_of(ingress, class)].xoff = false;
+        if let Some(loss) = self.losses.headroom.get_mut(&(ingress, class)) {
+            loss.episode = 0;
+        }
+        self.want_resume(ingress, 1 << class);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_headroom_loss(&mut self, ingress: PortIndex, class: u8, charge: u32) {
         let loss = self.losses.headroom.entry((ingress, class)).or_default();
         loss.packets += 1;
         loss.episode += u64::from(charge);
         loss.missing = loss.missing.max(loss.episode);
-        self.lose(packet, ingress, DropReason::Headroom);
     }
 
-    /// Releases the packet from its queue and memory, marks it and sends it. The port must be idle.
+    /// Releases the packet in `slot` from its memory, marks it and sends it. The port must be idle.
     #[inline]
-    fn depart(&mut self, out: PortIndex, class: u8, mut packet: Packet) {
-        let charge = self.rules.charge(&packet);
-        let queue = &mut self.queues[slot(out, class)];
-        queue.bytes -= u64::from(charge);
-        let index = self.links[out as usize].owner;
+    fn depart(&mut self, out: PortIndex, class: u8, slot: u32) {
+        let packet = self.packets.get(slot).packet;
+        let charge = self.rules.charge(packet.size);
+        let queue = &mut self.queues[queue_of(out, class)];
+        queue.bytes -= charge;
+        let index = self.ports[out as usize].owner;
         let switch = &mut self.switches[index as usize];
         if packet.kind == Kind::Data {
             if !self.rules.ecn_at_enqueue
                 && self.rules.ecn_classes & (1 << class) != 0
-                && self.red[out as usize].marks(queue.bytes, &mut switch.random)
+                && self.red[out as usize].marks(u64::from(queue.bytes), &mut switch.random)
             {
-                packet.flags |= CE;
+                self.packets.get_mut(slot).packet.flags |= CE;
                 queue.marked += 1;
                 self.counters.marked += 1;
             }
@@ -225,26 +245,26 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 self.add_telemetry(out, behind, packet.stamp);
             }
         }
-        let switch = &mut self.switches[index as usize];
-        let ingress = switch.first_port + PortIndex::from(packet.in_port);
-        let memory = &mut self.ingress[slot(ingress, class)];
-        let resume = match self.rules.kind[usize::from(class)] {
-            ClassKind::Lossless => {
-                let below = switch.buffer.release_lossless(memory, charge);
-                below && self.ports[ingress as usize].xoff & (1 << class) != 0
-            }
+        let ingress = self.switches[index as usize].first_port + PortIndex::from(packet.in_port);
+        let resume = self.release(index, ingress, class, charge);
+        self.start_tx(out, slot, packet.size);
+        if resume {
+            self.below_xon(ingress, class);
+        }
+    }
+
+    /// Gives `charge` bytes of an ingress back. Returns whether its sender may now resume.
+    #[inline]
+    fn release(&mut self, index: u32, ingress: PortIndex, class: u8, charge: u32) -> bool {
+        let buffer = &mut self.switches[index as usize].buffer;
+        let memory = &mut self.ingress[queue_of(ingress, class)];
+        match self.rules.kind[usize::from(class)] {
+            ClassKind::Lossless => buffer.release_lossless(memory, charge) && memory.xoff,
             ClassKind::Lossy => {
-                switch.buffer.release_lossy(memory, charge);
+                buffer.release_lossy(memory, charge);
                 false
             }
             ClassKind::Control => false,
-        };
-        self.start_tx(out, packet);
-        if resume {
-            if let Some(loss) = self.losses.headroom.get_mut(&(ingress, class)) {
-                loss.episode = 0;
-            }
-            self.want_resume(ingress, 1 << class);
         }
     }
 
@@ -263,18 +283,26 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 return;
             }
             let base = out as usize * CLASSES;
-            let queues = &self.queues;
+            let (queues, packets) = (&self.queues, &self.packets);
             let head = |class: u8| {
-                queues[base + usize::from(class)].ring.front().map_or(0, |p| i32::from(p.size))
+                let first = queues[base + usize::from(class)].list.first();
+                i32::from(packets.get(first).packet.size)
             };
-            let class =
-                pick_class(eligible, port.strict, &mut self.dwrr[out as usize], &self.rules.weights, head);
+            let class = pick_class(
+                eligible,
+                self.rules.strict,
+                &mut self.dwrr[out as usize],
+                &self.rules.weights,
+                head,
+            );
             let queue = &mut self.queues[base + usize::from(class)];
-            let Some(packet) = queue.ring.pop() else { unreachable!("a backlogged class without packets") };
-            if queue.ring.is_empty() {
+            let Some(slot) = self.packets.detach(&mut queue.list) else {
+                unreachable!("a backlogged class without packets")
+            };
+            if queue.list.is_empty() {
                 port.backlog &= !(1 << class);
             }
-            self.depart(out, class, packet);
+            self.depart(out, class, slot);
         }
         let port = &mut self.ports[out as usize];
         if (port.backlog & !port.paused) | port.tell != 0 && !port.ready_pending {
@@ -285,28 +313,17 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// Empties the queues of `classes` at a switch's port, because of `reason`.
     pub(super) fn flush(&mut self, out: PortIndex, classes: u8, reason: DropReason) {
-        let index = self.links[out as usize].owner;
-        for class in 0..CLASSES as u8 {
-            if classes & (1 << class) == 0 {
-                continue;
-            }
-            while let Some(packet) = self.queues[slot(out, class)].ring.pop() {
-                let charge = self.rules.charge(&packet);
-                self.queues[slot(out, class)].bytes -= u64::from(charge);
-                let switch = &mut self.switches[index as usize];
-                let ingress = switch.first_port + PortIndex::from(packet.in_port);
-                let memory = &mut self.ingress[slot(ingress, class)];
-                match self.rules.kind[usize::from(class)] {
-                    ClassKind::Lossless => {
-                        let below = switch.buffer.release_lossless(memory, charge);
-                        if below && self.ports[ingress as usize].xoff & (1 << class) != 0 {
-                            self.want_resume(ingress, 1 << class);
-                        }
-                    }
-                    ClassKind::Lossy => switch.buffer.release_lossy(memory, charge),
-                    ClassKind::Control => {}
+        let index = self.ports[out as usize].owner;
+        for class in (0..CLASSES as u8).filter(|class| classes & (1 << class) != 0) {
+            while let Some(slot) = self.packets.detach(&mut self.queues[queue_of(out, class)].list) {
+                let packet = self.packets.get(slot).packet;
+                let charge = self.rules.charge(packet.size);
+                self.queues[queue_of(out, class)].bytes -= charge;
+                let ingress = self.switches[index as usize].first_port + PortIndex::from(packet.in_port);
+                if self.release(index, ingress, class, charge) {
+                    self.below_xon(ingress, class);
                 }
-                self.lose(&packet, out, reason);
+                self.lose_slot(slot, out, reason);
             }
             self.ports[out as usize].backlog &= !(1 << class);
         }
@@ -353,7 +370,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                             .map(|i| (start + i) % count)
                             .min_by_key(|&i| {
                                 let port = many[i as usize];
-                                (self.queues[slot(port, class)].bytes, self.ports[port as usize].busy_until)
+                                (self.queues[queue_of(port, class)].bytes, self.ports[port as usize].busy_until)
                             })
                             .unwrap_or(0)
                     }

@@ -1,6 +1,7 @@
 //! Fetching what a batch of events will touch into the cache, in passes: each pass follows one more pointer of all
 //! events, so that their misses overlap instead of adding up. It changes no state.
 
+use sim_core::pool::NONE;
 use sim_core::prefetch::prefetch;
 use sim_core::queue::EventQueue;
 
@@ -38,76 +39,74 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     fn warm_targets(&self, targets: &[u32]) {
         let (ready, pfc) = (self.targets.ready, self.targets.pfc);
         for &target in targets {
-            if target < ready {
-                prefetch(&self.links, target as usize);
-            } else if target < pfc {
-                prefetch(&self.ports, (target - ready) as usize);
-                prefetch(&self.links, (target - ready) as usize);
-            }
+            let port = if target < ready { target } else { target.wrapping_sub(ready) };
+            prefetch(&self.ports, port as usize);
         }
         for &target in targets {
             if target < ready {
-                let link = &self.links[target as usize];
-                link.ring.prefetch_head();
+                let first = self.ports[target as usize].flying.first();
+                self.packets.prefetch(first);
             } else if target < pfc {
-                let port = (target - ready) as usize;
-                let waiting = self.ports[port].backlog & !self.ports[port].paused;
-                prefetch(&self.queues, port * CLASSES + waiting.trailing_zeros() as usize % CLASSES);
-                self.links[port].ring.prefetch_tail();
+                prefetch(&self.queues, self.waiting_queue(target - ready));
             }
         }
-        let mut out = [u32::MAX; BATCH];
+        let mut out = [(NONE, 0usize); BATCH];
         for (&target, out) in targets.iter().zip(&mut out) {
             if target < ready {
                 *out = self.warm_arrival(target);
             } else if target < pfc {
-                let port = (target - ready) as usize;
-                let waiting = self.ports[port].backlog & !self.ports[port].paused;
-                self.queues[port * CLASSES + waiting.trailing_zeros() as usize % CLASSES].ring.prefetch_head();
+                self.packets.prefetch(self.queues[self.waiting_queue(target - ready)].list.first());
             }
         }
-        for &port in &out[..targets.len()] {
-            if let Some(link) = self.links.get(port as usize) {
-                link.ring.prefetch_tail();
+        for &(port, queue) in &out[..targets.len()] {
+            if port != NONE {
+                prefetch(&self.ports, port as usize);
+                prefetch(&self.queues, queue);
             }
         }
     }
 
-    /// Fetches what the first packet in flight from port `from` will touch. Returns the port it will leave by.
+    /// The queue that port `port` will likely serve next.
     #[inline]
-    fn warm_arrival(&self, from: u32) -> u32 {
-        let link = &self.links[from as usize];
-        let Some(flying) = link.ring.front() else { return u32::MAX };
-        let packet = &flying.packet;
-        if !link.to_switch {
+    fn waiting_queue(&self, port: u32) -> usize {
+        let p = &self.ports[port as usize];
+        let waiting = p.backlog & !p.paused;
+        port as usize * CLASSES + (waiting.trailing_zeros() as usize & (CLASSES - 1))
+    }
+
+    /// Fetches what the first packet in flight from port `from` will touch. Returns the port it will leave by and its
+    /// queue there.
+    #[inline]
+    fn warm_arrival(&self, from: u32) -> (u32, usize) {
+        let port = &self.ports[from as usize];
+        let first = port.flying.first();
+        if first == NONE {
+            return (NONE, 0);
+        }
+        self.packets.prefetch(self.packets.after(first));
+        let packet = &self.packets.get(first).packet;
+        if !port.to_switch {
             match packet.kind {
                 Kind::Data => prefetch(&self.receive, packet.flow as usize),
                 Kind::Ack | Kind::Nak | Kind::Cnp | Kind::ReadRequest => {
                     prefetch(&self.send, packet.flow as usize);
                 }
             }
-            prefetch(&self.ports, link.node as usize);
-            prefetch(&self.links, link.node as usize);
-            return link.node;
+            return (port.node, port.node as usize * CLASSES);
         }
         let class = usize::from(self.rules.class_of_dscp[usize::from(packet.dscp & 63)]);
-        prefetch(&self.ingress, link.peer as usize * CLASSES + class);
-        prefetch(&self.switches, link.node as usize);
-        let candidates = self.routes.candidates(self.routes.group(link.node, packet.dst));
-        let out = match candidates {
+        prefetch(&self.ingress, port.peer as usize * CLASSES + class);
+        let out = match self.routes.candidates(self.routes.group(port.node, packet.dst)) {
             [only] => *only,
             many if !many.is_empty()
                 && self.routing_mode == RoutingMode::Ecmp
                 && packet.flags & EXPLICIT == 0 =>
             {
-                let seed = self.switches[link.node as usize].hash_seed;
+                let seed = self.switches[port.node as usize].hash_seed;
                 many[ecmp_index(packet.flow, seed, many.len() as u32) as usize]
             }
-            _ => return u32::MAX,
+            _ => return (NONE, 0),
         };
-        prefetch(&self.ports, out as usize);
-        prefetch(&self.links, out as usize);
-        prefetch(&self.queues, out as usize * CLASSES + class);
-        out
+        (out, out as usize * CLASSES + class)
     }
 }

@@ -16,12 +16,8 @@ impl Decimal {
     /// Reads `12`, `0.001`, `5e-06`. The reason of a refusal completes `"text" `.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         const NOT: &str = "is no number";
-        if text.starts_with('-') {
-            return Err(if text[1..].starts_with(|c: char| c.is_ascii_digit()) {
-                "is negative"
-            } else {
-                NOT
-            });
+        if let Some(rest) = text.strip_prefix('-') {
+            return Err(if rest.starts_with(|c: char| c.is_ascii_digit()) { "is negative" } else { NOT });
         }
         let (base, exponent) = match text.split_once(['e', 'E']) {
             Some((base, e)) => (base, e.parse::<i32>().ok().filter(|e| e.abs() <= 60).ok_or(NOT)?),

@@ -173,4 +173,6 @@ fn placed(root: &Node, violation: Violation) -> Fault {
 }
 
 #[cfg(test)]
+mod ranges_tests;
+#[cfg(test)]
 mod tests;

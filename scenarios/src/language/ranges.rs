@@ -157,7 +157,9 @@ impl Rules {
     fn later(&mut self, at: &str, field: &str, from: Duration, until: Option<Duration>) {
         self.span(at, field, until);
         if let Some(until) = until {
-            self.require(until > from, at, field, || format!("{until} is not after the start at {from}"));
+            self.require(until > from, at, field, || {
+                format!("{until} is not after the start at {from}: give a later time")
+            });
         }
     }
 
@@ -345,7 +347,7 @@ fn routing(r: &mut Rules, c: &RoutingConfig) {
         RoutingMode::Flowlet { gap } => r.interval("routing", "mode.flowlet.gap", gap),
     }
     for (index, route) in c.routes.iter().enumerate() {
-        let text = || "the list of next hops is empty: name one neighbour at least".to_string();
+        let text = || "the list of next hops is empty: give one neighbour at least".to_string();
         r.require(!route.via.is_empty(), &format!("routing.routes.{index}"), "via", text);
     }
     r.span("routing", "convergence", c.convergence);
@@ -382,6 +384,7 @@ fn traffic(r: &mut Rules, at: &str, group: &TrafficConfig, hosts: u64) {
             for (index, flow) in c.list.iter().enumerate() {
                 let at = format!("{at}.list.{index}");
                 message(r, &at, flow.size, flow.messages.unwrap_or(c.options.messages));
+                r.within(&at, "messages", flow.messages.unwrap_or(1), 1, u32::MAX);
                 r.span(&at, "start", flow.start);
                 r.class(&at, "class", flow.class);
                 r.dscp(&at, "dscp", flow.dscp);
@@ -412,7 +415,6 @@ fn options(r: &mut Rules, at: &str, o: &FlowOptions) {
 /// A message has a byte at least, and all messages of a flow together can be counted.
 fn message(r: &mut Rules, at: &str, size: Bytes, messages: u32) {
     r.some_bytes(at, "size", size);
-    r.require(messages > 0, at, "messages", || "0 messages are no flow: give 1 at least".to_string());
     let all = u128::from(size.0) * u128::from(messages);
     r.require(size > LARGEST || all <= u128::from(LARGEST.0), at, "size", || {
         format!("{messages} messages of {size} are more than {LARGEST} in all: give fewer or smaller ones")
@@ -442,7 +444,7 @@ fn cdf(r: &mut Rules, at: &str, points: &[CdfPoint]) {
     }
     let complete = points.last().is_some_and(|p| p.percent == 100.0);
     r.require(complete, at, "", || {
-        "the last point has to be at 100 percent: add the largest size".to_string()
+        "the points end below 100 percent: give the largest size at 100".to_string()
     });
 }
 

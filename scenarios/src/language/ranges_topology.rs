@@ -113,7 +113,7 @@ pub(super) fn topology(r: &mut Rules, config: &TopologyConfig) {
         TopologyConfig::Edges(t) => {
             let at = "topology.edges";
             r.require(!t.hosts.is_empty(), at, "hosts", || {
-                "there are no hosts: name one at least".to_string()
+                "there are no hosts: give one at least".to_string()
             });
             for (index, edge) in t.links.iter().enumerate() {
                 cable(
@@ -132,7 +132,7 @@ pub(super) fn topology(r: &mut Rules, config: &TopologyConfig) {
     for (count, most, what) in
         [(hosts, MAX_HOSTS, "hosts"), (switches, MAX_SWITCHES, "switches"), (links, MAX_LINKS, "links")]
     {
-        r.require(count <= most, at, "", || format!("{count} {what} are too many: {most} are the most"));
+        r.require(count <= most, at, "", || format!("{count} {what} are too many: give at most {most}"));
     }
 }
 

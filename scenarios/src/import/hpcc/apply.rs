@@ -1,7 +1,8 @@
 //! What a config file means for switches, NICs and the run.
 
 use models::config::{
-    CongestionConfig, FaultConfig, LinkDown, NicConfig, Recovery, SwitchConfig, Threshold, Window,
+    CongestionConfig, FaultConfig, LinkDown, NicConfig, Recovery, RoutingConfig, RoutingMode, SwitchConfig,
+    Threshold, Window,
 };
 use sim_core::{Bytes, Duration, Rate};
 
@@ -22,6 +23,7 @@ pub(super) struct Models {
     pub switch: SwitchConfig,
     pub nic: NicConfig,
     pub congestion: CongestionConfig,
+    pub routing: RoutingConfig,
     pub error_rate: f64,
     pub until: Option<Duration>,
     pub faults: Vec<FaultConfig>,
@@ -41,7 +43,16 @@ impl Models {
             | Dialect::Astra
             | Dialect::M3 => hpcc_defaults(),
         };
-        Self { switch, nic, congestion, error_rate: 0.0, until: None, faults: Vec::new(), seed: 1 }
+        Self {
+            switch,
+            nic,
+            congestion,
+            routing: RoutingConfig::default(),
+            error_rate: 0.0,
+            until: None,
+            faults: Vec::new(),
+            seed: 1,
+        }
     }
 }
 
@@ -79,6 +90,7 @@ pub(super) fn apply(log: &mut Log, config: &mut Config<'_>, context: &Context<'_
     );
     apply_switch(log, config, context, models);
     apply_ecn(log, config, context, models);
+    apply_routing(log, config, models);
     apply_run(log, config, context, models);
     apply_link_down(log, config, context, models);
     config.note_unused(log);
@@ -176,6 +188,29 @@ fn apply_ecn(log: &mut Log, config: &mut Config<'_>, context: &Context<'_>, mode
         | Dialect::Astra
         | Dialect::M3 => ecn::apply_maps(log, config, context.topology, context.nvlinks, ecn),
     }
+}
+
+/// `PACKET_LEVEL_ECMP` of ns3-rdma and `LB_MODE` of conweave.
+fn apply_routing(log: &mut Log, config: &mut Config<'_>, models: &mut Models) {
+    if config.flag(log, "PACKET_LEVEL_ECMP") == Some(true) {
+        models.routing.mode = RoutingMode::Spray;
+    }
+    let scheme = match config.whole(log, "LB_MODE") {
+        None | Some(0) => return,
+        Some(2) => "DRILL".to_string(),
+        Some(3) => "CONGA".to_string(),
+        Some(6) => "LetFlow, whose flowlet gap the config does not hold".to_string(),
+        Some(9) => "ConWeave".to_string(),
+        Some(other) => format!("load balancing {other}"),
+    };
+    log.contradiction(
+        config.file,
+        config.line("LB_MODE"),
+        format!(
+            "LB_MODE is {scheme}: no counterpart; take 0 (ECMP), or have ECMP in its place with --lenient"
+        ),
+        format!("LB_MODE is {scheme}: ECMP takes its place; see routing.mode for flowlet and adaptive"),
+    );
 }
 
 fn apply_run(log: &mut Log, config: &mut Config<'_>, context: &Context<'_>, models: &mut Models) {
@@ -319,6 +354,16 @@ mod tests {
         assert!(
             run("CC_MODE 1\nLINK_DOWN 10 0\n", Dialect::Hpcc, true).unwrap_err().contains("with 2 values")
         );
+    }
+
+    #[test]
+    fn load_balancing() {
+        let mode =
+            |config: &str, lenient| run(config, Dialect::Conweave, lenient).map(|(m, _)| m.routing.mode);
+        assert_eq!(mode("CC_MODE 1\nLB_MODE 0\n", false), Ok(RoutingMode::Ecmp));
+        assert_eq!(mode("PACKET_LEVEL_ECMP 1\nCC_MODE 1\n", false), Ok(RoutingMode::Spray));
+        assert_eq!(mode("CC_MODE 1\nLB_MODE 9\n", true), Ok(RoutingMode::Ecmp));
+        assert!(mode("CC_MODE 1\nLB_MODE 9\n", false).unwrap_err().starts_with("c:2: LB_MODE is ConWeave"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use models::config::{
     Class, ClassConfig, ClassKind, FlowConfig, FlowList, FlowOptions, Scheduler, TopologyConfig,
     TrafficConfig,
 };
-use sim_core::{Duration, Rate};
+use sim_core::Rate;
 
 pub use defaults::hpcc_defaults;
 
@@ -270,13 +270,10 @@ fn scenario(
         switch: models.switch,
         nic: models.nic,
         congestion: models.congestion,
-        routing: Default::default(),
+        routing: models.routing,
         traffic,
         faults: models.faults,
-        run: RunConfig {
-            until: models.until.filter(|until| *until > Duration::ZERO),
-            ..RunConfig::default()
-        },
+        run: RunConfig { until: models.until, ..RunConfig::default() },
         output: OutputConfig::default(),
     }
 }

@@ -167,7 +167,7 @@ fn first_word<'a>(line: Line<'a>) -> &'a str {
 /// htsim's topology for a node count: a 3-tier fat tree where there is one with so many hosts, else a 2-tier one;
 /// htsim refuses other counts, for which a leaf–spine of full bisection is taken.
 fn assumed(log: &mut Log, file: &str, nodes: u64) -> Option<TopologyConfig> {
-    if nodes < 2 || nodes > MAX_NODES {
+    if !(2..=MAX_NODES).contains(&nodes) {
         log.error(file, 0, format!("{nodes} nodes; an import takes 2 to {MAX_NODES}"));
         return None;
     }

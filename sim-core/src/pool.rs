@@ -1,0 +1,179 @@
+//! A pool of slots that lists link into queues: values stay where they are while they move from queue to queue.
+
+/// No slot.
+pub const NONE: u32 = u32::MAX;
+
+/// A first-in first-out list of slots of a [`Pool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct List {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self { head: NONE, tail: NONE }
+    }
+}
+
+impl List {
+    /// Whether the list holds nothing.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    /// The first slot, or [`NONE`].
+    #[inline]
+    pub fn first(&self) -> u32 {
+        self.head
+    }
+}
+
+/// Slots for values of one kind. A slot is on at most one list; its owner knows which. A freed slot is the next one
+/// handed out, so that the slots in use stay few and in the cache.
+#[derive(Clone, Debug)]
+pub struct Pool<T: Copy> {
+    slots: Vec<T>,
+    /// The slot behind each slot on its list.
+    next: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Default for Pool<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), next: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T: Copy> Pool<T> {
+    /// Takes a slot for `value`. Amortised O(1).
+    #[inline]
+    pub fn take(&mut self, value: T) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            *self.get_mut(slot) = value;
+            return slot;
+        }
+        self.grow(value)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, value: T) -> u32 {
+        let slot = self.slots.len() as u32;
+        assert!(slot < NONE, "a pool holds at most 2^32 - 1 values");
+        self.slots.push(value);
+        self.next.push(NONE);
+        slot
+    }
+
+    /// Gives a slot back. It must not be on a list.
+    #[inline]
+    pub fn release(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    /// The value in a slot.
+    #[inline]
+    pub fn get(&self, slot: u32) -> &T {
+        debug_assert!((slot as usize) < self.slots.len());
+        // SAFETY: slots are handed out by `grow` only, below the length, and the length never falls.
+        unsafe { self.slots.get_unchecked(slot as usize) }
+    }
+
+    /// The value in a slot.
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> &mut T {
+        debug_assert!((slot as usize) < self.slots.len());
+        // SAFETY: as in `get`.
+        unsafe { self.slots.get_unchecked_mut(slot as usize) }
+    }
+
+    /// Fetches a slot into the cache; [`NONE`] fetches nothing of use.
+    #[inline]
+    pub fn prefetch(&self, slot: u32) {
+        crate::prefetch::prefetch(&self.slots, slot as usize);
+    }
+
+    /// The slot behind `slot` on its list, or [`NONE`].
+    #[inline]
+    pub fn after(&self, slot: u32) -> u32 {
+        debug_assert!((slot as usize) < self.next.len());
+        // SAFETY: `next` is as long as `slots`.
+        unsafe { *self.next.get_unchecked(slot as usize) }
+    }
+
+    #[inline]
+    fn set_after(&mut self, slot: u32, behind: u32) {
+        debug_assert!((slot as usize) < self.next.len());
+        // SAFETY: as in `after`.
+        unsafe { *self.next.get_unchecked_mut(slot as usize) = behind };
+    }
+
+    /// Puts `slot` at the end of `list`. Returns whether the list was empty.
+    #[inline]
+    pub fn append(&mut self, list: &mut List, slot: u32) -> bool {
+        self.set_after(slot, NONE);
+        let first = list.head == NONE;
+        if first {
+            list.head = slot;
+        } else {
+            self.set_after(list.tail, slot);
+        }
+        list.tail = slot;
+        first
+    }
+
+    /// Takes the first slot off `list`.
+    #[inline]
+    pub fn detach(&self, list: &mut List) -> Option<u32> {
+        if list.head == NONE {
+            return None;
+        }
+        let slot = list.head;
+        list.head = self.after(slot);
+        Some(slot)
+    }
+
+    /// The values of `list`, in order.
+    pub fn iter<'a>(&'a self, list: &List) -> impl Iterator<Item = &'a T> + use<'a, T> {
+        let first = (list.head != NONE).then_some(list.head);
+        std::iter::successors(first, |&slot| Some(self.after(slot)).filter(|&next| next != NONE))
+            .map(|slot| self.get(slot))
+    }
+
+    /// Slots handed out and not given back.
+    pub fn in_use(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_move_between_lists_in_order() {
+        let mut pool = Pool::default();
+        let (mut a, mut b) = (List::default(), List::default());
+        for value in 0..100 {
+            let slot = pool.take(value);
+            assert_eq!(pool.append(&mut a, slot), value == 0);
+        }
+        for value in 0..50 {
+            let slot = pool.detach(&mut a).unwrap();
+            assert_eq!(*pool.get(slot), value);
+            pool.append(&mut b, slot);
+        }
+        assert!(pool.iter(&a).copied().eq(50..100));
+        assert!(pool.iter(&b).copied().eq(0..50));
+        while let Some(slot) = pool.detach(&mut b) {
+            pool.release(slot);
+        }
+        assert!(b.is_empty() && b.first() == NONE);
+        assert_eq!(pool.in_use(), 50);
+        assert_eq!(pool.take(7), 49, "the slot freed last is used first");
+        let slot = pool.take(8);
+        assert!(pool.append(&mut b, slot), "a list that ran empty starts anew");
+    }
+}

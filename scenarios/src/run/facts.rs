@@ -199,16 +199,16 @@ fn port_facts<Q: EventQueue, R: Recorder>(fabric: &Fabric<Q, R>, port: PortIndex
             tx_resume: pause.tx_resume[class],
             paused: fabric.paused_for(port, class as u8),
             paused_now: p.paused & (1 << class) != 0,
-            queue_peak: queue.peak,
-            queued: queue.bytes,
+            queue_peak: u64::from(queue.peak),
+            queued: u64::from(queue.bytes),
             marked: queue.marked,
-            headroom_peak: ingress.headroom_peak,
+            headroom_peak: fabric.headroom_peak(port, class as u8),
             headroom_limit: ingress.headroom_limit,
         }
     };
     PortFacts {
         tx_bytes: p.tx_bytes,
-        tx_packets: p.tx_packets,
+        tx_packets: fabric.tx_packets(port),
         up: p.up,
         classes: std::array::from_fn(class_facts),
     }

@@ -57,7 +57,7 @@ impl Watch {
                 continue;
             }
             for class in (0..CLASSES as u8).filter(|class| classes & (1 << class) != 0) {
-                if fabric.egress_queue(port, class).bytes >= kmax {
+                if u64::from(fabric.egress_queue(port, class).bytes) >= kmax {
                     *self.above_kmax.entry((port, class)).or_default() += 1;
                 }
             }

@@ -501,7 +501,12 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             completed: 0,
             last_delivery: Time::ZERO,
             control: Control::default(),
-            watchdog: config.switch.watchdog.as_ref().map(|w| Watchdog::new(w, &graph, &config.switch)),
+            watchdog: config
+                .switch
+                .watchdog
+                .as_ref()
+                .filter(|w| w.enabled)
+                .map(|w| Watchdog::new(w, &graph, &config.switch)),
             routing_mode: config.routing.mode,
             graph,
             flows,

@@ -146,3 +146,78 @@ pub(in super::super) fn alike(facts: &Facts) -> Vec<usize> {
     });
     if same { (0..facts.flows.len()).collect() } else { Vec::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::test_runs::{flows, found, incast, leaf_spine, only, run, star};
+
+    /// Lossy memory that is too small, and go-back-n: the collapse of perftest#219.
+    #[test]
+    fn collapse_by_losses_and_collapse_by_cnps_are_told_apart() {
+        let drops = run(json!({
+            "topology": star(9, 25, 10),
+            "switch": { "buffer": "100KB", "classes": [], "ecn": null },
+            "nic": { "mtu": "1024B", "retransmission_timeout": "4ms" },
+            "congestion": "none",
+            "traffic": incast(8, "1MB")
+        }));
+        let text = only(&drops, "collapse-drops").text;
+        assert!(text.contains("collapse by drops and retransmissions"), "{text}");
+        assert!(found(&drops, "collapse-cnp").is_empty());
+
+        let cnps = run(json!({
+            "topology": star(3, 25, 10),
+            "switch": { "ecn": { "kmin": "2KB", "kmax": "4KB", "pmax": 1.0, "reference_rate": null } },
+            "congestion": { "dcqcn": { "preset": "sigcomm15", "increase_timer": "5ms", "byte_counter": "0B" } },
+            "traffic": incast(2, "10MB")
+        }));
+        assert_eq!((cnps.summary.drops.total, cnps.summary.pfc.pause_frames), (0, 0));
+        let text = only(&cnps, "collapse-cnp").text;
+        assert!(text.contains("without a single drop or pause"), "{text}");
+        assert!(found(&cnps, "collapse-drops").is_empty());
+    }
+
+    #[test]
+    fn flows_on_one_link_between_switches_are_named() {
+        let outcome = run(json!({
+            "topology": leaf_spine(2, 1, 4),
+            "congestion": "none",
+            "traffic": [{ "permutation": { "size": "4MB", "shift": 4 } }]
+        }));
+        let finding = only(&outcome, "path-collision");
+        assert!(
+            finding.text.contains("4 flows share leaf0:4, and together want 400 Gb/s of its 100"),
+            "{}",
+            finding.text
+        );
+    }
+
+    #[test]
+    fn an_even_share_says_nothing() {
+        let outcome = run(json!({
+            "topology": star(3, 100, 10),
+            "congestion": "none",
+            "traffic": incast(2, "10MB")
+        }));
+        for code in ["unfair-goodput", "low-goodput", "path-collision", "collapse-drops", "collapse-cnp"] {
+            assert!(found(&outcome, code).is_empty(), "{code}");
+        }
+        assert!(outcome.summary.verdict.healthy);
+    }
+
+    #[test]
+    fn unequal_flows_are_unfair() {
+        // Two flows alike from host1 share its link; host2 has its own: 1/4, 1/4, 1/2 would be even per host.
+        let outcome = run(json!({
+            "topology": leaf_spine(3, 1, 3),
+            "congestion": "none",
+            "traffic": flows(&[
+                ("host3", "host0", "8MB"), ("host4", "host0", "8MB"), ("host5", "host0", "8MB"), ("host6", "host0", "8MB")
+            ])
+        }));
+        let finding = only(&outcome, "unfair-goodput");
+        assert!(finding.text.contains("4 flows alike"), "{}", finding.text);
+    }
+}

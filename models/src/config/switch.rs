@@ -309,6 +309,8 @@ pub enum EcnPoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WatchdogConfig {
+    /// Whether there is a watchdog at all: a switch for `params`. Default: true.
+    pub enabled: bool,
     /// Time paused without progress before a storm is declared. Default: 200 ms.
     pub detection: Duration,
     /// Time without received PAUSE frames before the queue is restored. Default: 200 ms.
@@ -328,6 +330,7 @@ pub struct WatchdogConfig {
 impl Default for WatchdogConfig {
     fn default() -> Self {
         Self {
+            enabled: true,
             detection: Duration::from_ms(200),
             restoration: Duration::from_ms(200),
             poll: Duration::from_ms(200),

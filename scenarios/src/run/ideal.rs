@@ -44,8 +44,7 @@ impl Ideal {
             let out = host_rate(graph, flow.src).0 as f64 / sent[flow.src as usize].flows as f64;
             let into = host_rate(graph, flow.dst).0 as f64 / received[flow.dst as usize].flows as f64;
             let cap = flow.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
-            let payload = flow.bytes().0 as f64 / wire_bytes(flow, nic) as f64;
-            ideal.share.push(out.min(into).min(cap) * payload);
+            ideal.share.push(out.min(into).min(cap) / wire_factor(flow, nic));
         }
         let busiest = (0..graph.hosts)
             .flat_map(|host| [(host, sent[host as usize]), (host, received[host as usize])])
@@ -79,6 +78,11 @@ fn host_rate(graph: &Graph, host: NodeIndex) -> Rate {
 pub(super) fn wire_bytes(flow: &Flow, nic: &NicConfig) -> u64 {
     let reth = if flow.operation == Operation::Write { nic.reth.0 * u64::from(flow.messages) } else { 0 };
     flow.bytes().0 + flow.packets(nic.mtu.0) * (nic.header.0 + nic.gap.0) + reth
+}
+
+/// Bytes on the wire for a byte of payload.
+pub(super) fn wire_factor(flow: &Flow, nic: &NicConfig) -> f64 {
+    wire_bytes(flow, nic) as f64 / flow.bytes().0 as f64
 }
 
 /// The time a flow takes alone, in picoseconds.

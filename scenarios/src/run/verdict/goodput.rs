@@ -1,12 +1,9 @@
 //! Goodput against what the links allow: collapse and its cause, unfair shares, flows that share a path.
 
-use std::collections::BTreeMap;
-
 use models::topology::PortIndex;
 use sim_core::stats;
 
 use super::super::facts::Facts;
-use super::super::ideal::wire_bytes;
 use super::{flow_names, percent};
 use crate::check::text;
 use crate::finding::{Finding, Severity};
@@ -97,25 +94,18 @@ fn efficiency(facts: &Facts, findings: &mut Vec<Finding>) {
 /// The link between switches that is asked for most beyond its rate by flows at their even shares: its port, the
 /// flows, and what they want in Gb/s.
 fn busiest_link(facts: &Facts) -> Option<(PortIndex, Vec<usize>, f64)> {
-    let mut wanted: BTreeMap<PortIndex, (f64, Vec<usize>)> = BTreeMap::new();
-    for (flow, way) in facts.ways.iter().enumerate() {
-        let f = &facts.flows[flow];
-        let wire = wire_bytes(f, &facts.scenario.nic) as f64 / f.bytes().0 as f64;
-        for &port in way.iter().flatten() {
-            let end = facts.graph.ports[port as usize];
-            if facts.graph.is_host(end.node) || facts.graph.is_host(end.peer_node) {
-                continue;
-            }
-            let entry = wanted.entry(port).or_default();
-            entry.0 += facts.ideal.share[flow] * wire;
-            entry.1.push(flow);
-        }
-    }
-    let over = |port: PortIndex, rate: f64| rate / facts.graph.link_of(port).rate.0 as f64;
-    let (port, (rate, flows)) = wanted
-        .into_iter()
-        .max_by(|a, b| over(a.0, a.1.0).total_cmp(&over(b.0, b.1.0)).then(b.0.cmp(&a.0)))?;
-    (over(port, rate) > 1.05 && flows.len() > 1).then_some((port, flows, rate / 1e9))
+    let graph = facts.graph;
+    let over = |port: PortIndex| facts.wanted[port as usize] / graph.link_of(port).rate.0 as f64;
+    let between_switches = |port: &PortIndex| !graph.is_host(graph.ports[*port as usize].peer_node);
+    let port = facts
+        .switch_ports()
+        .filter(between_switches)
+        .max_by(|&a, &b| over(a).total_cmp(&over(b)).then(b.cmp(&a)))
+        .filter(|&port| over(port) > 1.05)?;
+    let flows: Vec<usize> = (0..facts.flows.len())
+        .filter(|&flow| facts.ways[flow].as_ref().is_some_and(|way| way.contains(&port)))
+        .collect();
+    (flows.len() > 1).then_some((port, flows, facts.wanted[port as usize] / 1e9))
 }
 
 /// Fairness among flows that are due the same: alike in size, start and share.

@@ -1,5 +1,7 @@
 //! Pause storms: a host that pauses without end, the ports its pauses reached, and what the watchdog did.
 
+use std::collections::BTreeSet;
+
 use models::config::WatchdogAction;
 use models::counters::DropReason;
 use models::deadlock::storm::PauseCause;
@@ -92,16 +94,20 @@ pub(super) fn order(facts: &Facts, tree: &TreeWatch, times: bool) -> String {
     steps.join(", then ")
 }
 
-/// Flows that a tree held up although they do not cross its root, or any other port with a queue of its own.
+/// Flows that a tree held up and that have no part in any congestion: they cross neither the root, nor the root of
+/// another tree that this tree's pauses do not explain.
 pub(super) fn victims(facts: &Facts, root: PortIndex, tree: &TreeWatch) -> Vec<usize> {
+    let roots: BTreeSet<PortIndex> = facts.watch.trees.keys().map(|&(port, _)| port).collect();
+    let guilty = |port: PortIndex| {
+        let crowded = facts.wanted[port as usize] > facts.graph.link_of(port).rate.0 as f64 * 1.001;
+        port == root || (roots.contains(&port) && (crowded || !tree.reached.contains_key(&port)))
+    };
     (0..facts.ways.len())
         .filter(|&flow| {
             let Some(way) = &facts.ways[flow] else { return false };
             let held = way.iter().any(|port| tree.reached.contains_key(port));
-            let guilty = way
-                .iter()
-                .any(|&port| port == root || facts.watch.trees.keys().any(|&(other, _)| other == port));
-            held && !guilty && slowdown(facts, flow).is_some_and(|times| times >= VICTIM)
+            held && !way.iter().any(|&port| guilty(port))
+                && slowdown(facts, flow).is_some_and(|times| times >= VICTIM)
         })
         .collect()
 }

@@ -7,6 +7,7 @@ mod commands;
 mod input;
 mod library;
 mod output;
+mod progress;
 
 use std::process::ExitCode;
 

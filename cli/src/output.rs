@@ -50,3 +50,8 @@ pub fn error(failure: &Failure) {
     // Nobody is left to tell when stderr is closed.
     let _ = writeln!(io::stderr(), "{start}error:{end} {failure}");
 }
+
+/// Says something on stderr that is no failure.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "note: {text}");
+}

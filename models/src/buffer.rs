@@ -250,7 +250,11 @@ impl SharedBuffer {
     }
 
     /// Whether the totals agree with what the ingresses hold: (bytes of lossless, bytes of lossy ingresses).
-    pub fn balances<'a>(&self, lossless: impl Iterator<Item = &'a Ingress>, lossy: impl Iterator<Item = &'a Ingress>) -> bool {
+    pub fn balances<'a>(
+        &self,
+        lossless: impl Iterator<Item = &'a Ingress>,
+        lossy: impl Iterator<Item = &'a Ingress>,
+    ) -> bool {
         let (mut shared, mut all) = (0u64, 0u64);
         for ingress in lossless {
             shared += self.shared_of(ingress);

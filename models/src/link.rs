@@ -1,18 +1,29 @@
 //! Links: each direction is a FIFO of packets in flight, of which only the first has a pending event.
 
 use crate::packet::Packet;
+use crate::topology::PortIndex;
 
 /// A packet on a link or in a queue: half a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
-pub struct InFlight {
-    /// When it arrives at the other end, in picoseconds; of no meaning while it is queued.
-    pub at: u64,
+pub struct Held {
     /// The packet.
     pub packet: Packet,
+    /// The egress port it will take at the switch it flies to, once that was looked up ahead; else [`UNKNOWN`].
+    pub out: PortIndex,
 }
 
-const _: () = assert!(size_of::<InFlight>() == 32);
+const _: () = assert!(size_of::<Held>() == 32);
+
+/// An egress port that was not looked up ahead.
+pub const UNKNOWN: PortIndex = PortIndex::MAX;
+
+impl Held {
+    /// A packet whose way was not looked up.
+    pub fn new(packet: Packet) -> Self {
+        Self { packet, out: UNKNOWN }
+    }
+}
 
 /// What can go wrong on one direction of a link, known by the port that sends into it.
 #[derive(Clone, Copy, Debug, Default)]

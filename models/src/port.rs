@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn strict_goes_first_and_the_higher_class_before_the_lower() {
         let mut dwrr = Dwrr::default();
-        let pick = |eligible, dwrr: &mut Dwrr| pick_class(eligible, 0b1100_0000, dwrr, &[1; CLASSES], |_| 1000);
+        let pick =
+            |eligible, dwrr: &mut Dwrr| pick_class(eligible, 0b1100_0000, dwrr, &[1; CLASSES], |_| 1000);
         assert_eq!(pick(0b1100_1000, &mut dwrr), 7);
         assert_eq!(pick(0b0100_1000, &mut dwrr), 6);
         assert_eq!(pick(0b0000_1000, &mut dwrr), 3);

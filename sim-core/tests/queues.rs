@@ -243,6 +243,20 @@ fn a_pop_that_finds_nothing_due_leaves_room_for_earlier_events() {
 }
 
 #[test]
+fn an_event_before_the_place_of_the_wheel_does_not_turn_it_back() {
+    let bucket = 1 << 12;
+    let mut queues = Trio::new(4, TimeWheel::with_shape(4, 12, 64));
+    queues.push(0, 372 * bucket);
+    // Deals out the coarse bucket that begins at bucket 352.
+    assert_eq!(queues.pop(352 * bucket), None);
+    queues.push(0, 5);
+    // A turn has 64 buckets: counted from bucket 0, number 414 would come before 372.
+    queues.push(0, 414 * bucket);
+    let order: Vec<u64> = (0..3).map(|_| queues.pop(u64::MAX).expect("three events").0.0).collect();
+    assert_eq!(order, [5, 372 * bucket, 414 * bucket]);
+}
+
+#[test]
 fn zero_delay_pushes_into_a_crowded_instant_keep_the_order() {
     let targets = 3000;
     let mut queues = Trio::new(targets, TimeWheel::with_targets(targets));

@@ -1,5 +1,6 @@
 //! Runs a scenario text and keeps the fabric, so that a test can look at everything in it.
 
+use models::deadlock::detect::{Deadlock, Detector};
 use models::fabric::{Fabric, FabricConfig};
 use models::record::{NoRecord, Recorder};
 use models::topology::{self, Graph};
@@ -18,6 +19,8 @@ pub enum End {
     Completed,
     /// `run.until` was reached first.
     Until,
+    /// A deadlock was found and `run.stop_on_deadlock` is set.
+    Deadlock,
     /// Nothing was delivered for `run.stall_limit` while flows waited.
     Stalled,
 }
@@ -29,6 +32,9 @@ pub struct Simulation<R: Recorder = NoRecord> {
     pub scenario: Scenario,
     /// Its fabric.
     pub fabric: Fabric<TimeWheel, R>,
+    /// The first deadlock found by `run`.
+    pub deadlock: Option<Deadlock>,
+    detector: Detector,
 }
 
 fn resolve(json: &str, sets: &[&str]) -> Result<(Scenario, Graph, Vec<Flow>), String> {
@@ -36,8 +42,7 @@ fn resolve(json: &str, sets: &[&str]) -> Result<(Scenario, Graph, Vec<Flow>), St
         sets.iter().map(|set| set.parse().map_err(|e| format!("{e}"))).collect::<Result<_, String>>()?;
     let scenario = language::load(json, "scenario.json", &overrides).map_err(|e| e.to_string())?.scenario;
     let graph = topology::build(&scenario.topology).map_err(|e| e.to_string())?;
-    let flows =
-        traffic::build(&scenario.traffic, &graph, scenario.seed).map_err(|e| e.to_string())?;
+    let flows = traffic::build(&scenario.traffic, &graph, scenario.seed).map_err(|e| e.to_string())?;
     Ok((scenario, graph, flows))
 }
 
@@ -67,7 +72,7 @@ impl<R: Recorder> Simulation<R> {
             seed: scenario.seed,
         };
         let fabric = Fabric::build(graph, flows, &config, recorder).map_err(|e| e.to_string())?;
-        Ok(Self { scenario, fabric })
+        Ok(Self { scenario, fabric, deadlock: None, detector: Detector::default() })
     }
 
     /// Runs to the end, on the grid of `run.deadlock_interval`.
@@ -93,6 +98,12 @@ impl<R: Recorder> Simulation<R> {
             self.fabric.run_until(now);
             if look(&mut self.fabric) {
                 return None;
+            }
+            if self.deadlock.is_none() {
+                self.deadlock = self.detector.scan(&self.fabric);
+                if self.deadlock.is_some() && self.scenario.run.stop_on_deadlock {
+                    return Some(End::Deadlock);
+                }
             }
             if until == Some(now) {
                 return Some(if self.fabric.completed() == flows { End::Completed } else { End::Until });

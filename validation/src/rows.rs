@@ -22,6 +22,14 @@ impl Table {
         self.rows.push((range.contains(&measured), text));
     }
 
+    /// A figure that must be at least so large.
+    pub fn at_least(&mut self, what: &str, measured: f64, least: f64, source: &str) {
+        self.rows.push((
+            measured >= least,
+            format!("{what}: measured {measured:.3}, expected at least {least:.3} ({source})"),
+        ));
+    }
+
     /// A figure that must lie within a fraction of what is expected.
     pub fn near(&mut self, what: &str, measured: f64, expected: f64, fraction: f64, source: &str) {
         let tolerance = expected.abs() * fraction;
@@ -50,6 +58,13 @@ impl Table {
         }
         let failed: Vec<&str> =
             self.rows.iter().filter(|(holds, _)| !holds).map(|(_, text)| text.as_str()).collect();
-        assert!(failed.is_empty(), "{}: {} of {} rows fail:\n{}", self.title, failed.len(), self.rows.len(), failed.join("\n"));
+        assert!(
+            failed.is_empty(),
+            "{}: {} of {} rows fail:\n{}",
+            self.title,
+            failed.len(),
+            self.rows.len(),
+            failed.join("\n")
+        );
     }
 }

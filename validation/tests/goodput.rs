@@ -19,10 +19,9 @@ fn one_flow(rate: &str, mtu: u32) -> String {
 #[test]
 fn one_flow_reaches_the_goodput_of_real_nics() {
     let mut table = Table::new("goodput of one flow");
-    for (rate, mtu, range, source) in [
-        ("25Gbps", 1024, 23.10..=23.20, "perftest#219"),
-        ("400Gbps", 4096, 391.8..=392.4, "nccl#2409"),
-    ] {
+    for (rate, mtu, range, source) in
+        [("25Gbps", 1024, 23.10..=23.20, "perftest#219"), ("400Gbps", 4096, 391.8..=392.4, "nccl#2409")]
+    {
         let (simulation, end) = simulate(&one_flow(rate, mtu), &[]);
         assert_eq!(end, End::Completed);
         table.within(&format!("{rate}, MTU {mtu}, Gb/s"), simulation.goodput_gbps()[0], range, source);

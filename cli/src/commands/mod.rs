@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod check;
+mod import;
 mod list;
 mod run;
 mod schema;
@@ -25,6 +27,10 @@ pub struct Cli {
 pub enum Command {
     /// Simulate a scenario
     Run(run::RunArgs),
+    /// Check a scenario without running it
+    Check(check::CheckArgs),
+    /// Turn other simulators' files into a scenario
+    Import(import::ImportArgs),
     /// List the shipped scenarios
     List,
     /// Describe a scenario: what it shows, its parameters and its text
@@ -37,6 +43,8 @@ pub enum Command {
 pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Import(args) => import::run(&args),
         Command::List => list::run(),
         Command::Show(args) => show::run(&args),
         Command::Schema(args) => schema::run(&args),

@@ -1,15 +1,16 @@
 //! `fabsim run`: simulates a scenario.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::Args;
-use scenarios::run::{self, Outcome, Performance, Silent};
+use clap::{Args, ValueEnum};
+use scenarios::run::{self, End, Outcome, Performance, Summary, write_json};
 use serde_json::json;
 
 use crate::input::ScenarioArgs;
 use crate::output::{self, Failure};
+use crate::progress::{self, Watcher, wall};
 
 /// Arguments of `fabsim run`.
 #[derive(Args)]
@@ -20,7 +21,7 @@ pub struct RunArgs {
     #[arg(long)]
     seed: Option<u64>,
     /// Threads; results are the same for any number
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
     /// Folder the results go to. Default: runs/NAME-SEED, or no files with --json
     #[arg(long, value_name = "DIR")]
@@ -31,6 +32,39 @@ pub struct RunArgs {
     /// No progress on stderr
     #[arg(long)]
     quiet: bool,
+    /// Exit with 1 if the run shows one of these
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+}
+
+/// What `--fail-on` can name.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// A deadlock
+    Deadlock,
+    /// Packets lost, for any reason
+    Drops,
+    /// A pause storm, or one declared by the watchdog
+    Storm,
+    /// Flows that are not done
+    Incomplete,
+    /// A verdict that is not healthy
+    Unhealthy,
+}
+
+impl FailOn {
+    fn holds(self, summary: &Summary) -> bool {
+        match self {
+            Self::Deadlock => summary.deadlock.detected,
+            Self::Drops => summary.drops.total > 0,
+            Self::Storm => {
+                let named = |code: &str| code.contains("storm");
+                summary.pfc.watchdog_storms > 0 || summary.verdict.findings.iter().any(|f| named(&f.code))
+            }
+            Self::Incomplete => summary.flows.completed < summary.flows.count,
+            Self::Unhealthy => !summary.verdict.healthy,
+        }
+    }
 }
 
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
@@ -39,19 +73,78 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(seed) = args.seed {
         loaded.scenario.seed = seed;
     }
+    if args.threads > 1 && !args.quiet {
+        output::note("this version simulates on one thread; results are the same for any --threads");
+    }
     let mut prepared = run::prepare(&loaded.scenario)?;
     prepared.params = loaded.params;
+    let out = match (&args.out, args.json) {
+        (Some(folder), _) => Some(folder.clone()),
+        (None, true) => None,
+        (None, false) => {
+            Some(Path::new("runs").join(format!("{}-{}", prepared.scenario.name, prepared.scenario.seed)))
+        }
+    };
+    progress::catch_interrupts()?;
     let setup = begun.elapsed();
-    let start = Instant::now();
-    let outcome = run::execute(prepared, args.out.as_deref(), &mut Silent)?;
-    let wall = start.elapsed().as_secs_f64();
-    let performance = performance(&outcome, setup.as_secs_f64(), wall);
-    let mut object = serde_json::to_value(&outcome.summary).expect("a summary has only text keys");
-    object["performance"] = json!(performance);
-    let mut text = serde_json::to_string_pretty(&object).expect("a summary has only text keys");
-    text.push('\n');
-    output::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    let mut watcher = Watcher::new(args.quiet);
+    let outcome = run::execute(prepared, out.as_deref(), &mut watcher);
+    let wall_s = watcher.elapsed().as_secs_f64();
+    watcher.clear();
+    let outcome = outcome?;
+    let performance = performance(&outcome, setup.as_secs_f64(), wall_s);
+    print(args, &outcome, &performance)?;
+    finish(args, &outcome, &performance)
+}
+
+/// The summary on stdout.
+fn print(args: &RunArgs, outcome: &Outcome, performance: &Performance) -> Result<(), Failure> {
+    if args.json {
+        let mut object = serde_json::to_value(&outcome.summary).expect("a summary has only text keys");
+        object["performance"] = json!(performance);
+        let mut text = serde_json::to_string_pretty(&object).expect("a summary has only text keys");
+        text.push('\n');
+        return output::print(&text);
+    }
+    let page = &outcome.page;
+    let hops = outcome.summary.packet_hops as f64;
+    output::print(&format!(
+        "{}\nsimulated {} in {} · {:.2} M packet-hops, {:.1} M/s\n\n{}",
+        page.title,
+        page.simulated,
+        wall(performance.wall_s),
+        hops / 1e6,
+        performance.packet_hops_per_s / 1e6,
+        page.body
+    ))
+}
+
+/// Writes what only the end knows, and says how the run ended.
+fn finish(args: &RunArgs, outcome: &Outcome, performance: &Performance) -> Result<ExitCode, Failure> {
+    if let Some(error) = &outcome.write_error {
+        let kept = outcome.written.as_ref().map_or(String::new(), |w| w.folder.display().to_string());
+        return Err(Failure(format!("{error}; what was written until then is kept in {kept}/")));
+    }
+    if let Some(written) = &outcome.written {
+        write_json(&written.folder, "performance.json", performance)
+            .map_err(|error| Failure(error.to_string()))?;
+        if args.json && !args.quiet {
+            written.limits.iter().for_each(|limit| output::note(limit));
+        }
+    }
+    match outcome.end {
+        End::Interrupted => {
+            let kept = match &outcome.written {
+                Some(written) => format!("what there is is kept in {}/", written.folder.display()),
+                None => "the summary holds up to there".to_string(),
+            };
+            Err(Failure(format!("stopped at {} of simulated time; {kept}", outcome.page.simulated)))
+        }
+        End::Completed | End::Until | End::Deadlock | End::Stalled | End::WriteFailed => {
+            let failed = args.fail_on.iter().any(|what| what.holds(&outcome.summary));
+            Ok(ExitCode::from(u8::from(failed)))
+        }
+    }
 }
 
 fn performance(outcome: &Outcome, setup_s: f64, wall_s: f64) -> Performance {

@@ -148,8 +148,13 @@ mod tests {
         let mut allowance = qp.allowance();
         for i in 1..200u64 {
             let mut telemetry = Telemetry { count: 1, ..Telemetry::default() };
-            telemetry.hops[0] =
-                TelemetryHop { at: i * 8_000_000, tx_bytes: i * 100_000, queue: 100_000, port: 1, mbps: 100_000 };
+            telemetry.hops[0] = TelemetryHop {
+                at: i * 8_000_000,
+                tx_bytes: i * 100_000,
+                queue: 100_000,
+                port: 1,
+                mbps: 100_000,
+            };
             let feedback = Feedback {
                 now: Time(i * 8_000_000),
                 rtt: 8_000_000,

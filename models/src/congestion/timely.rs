@@ -108,14 +108,8 @@ mod tests {
         let config = TimelyConfig::default();
         let params = TimelyParams::new(&config);
         let mut qp = Timely::new(&config, &PATH);
-        let ack = |rtt: u64| Feedback {
-            now: Time::ZERO,
-            rtt,
-            acked: 0,
-            next: 0,
-            newly_acked: 64,
-            telemetry: None,
-        };
+        let ack =
+            |rtt: u64| Feedback { now: Time::ZERO, rtt, acked: 0, next: 0, newly_acked: 64, telemetry: None };
         rtts_us.iter().map(|us| qp.on_ack(&params, &ack(us * 1_000_000)).rate / 1_000_000).collect()
     }
 

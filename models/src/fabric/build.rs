@@ -11,11 +11,11 @@ use super::nic_receive::{OutOfOrder, ReceiveQp};
 use super::nic_send::{SendQp, Turn};
 use super::switch::FLOWLET_TABLE;
 use super::watchdog::Watchdog;
-use super::{Fabric, Flowlet, FlowState, HostState, NicRules, SwitchRules, SwitchState, Targets};
+use super::{Fabric, FlowState, Flowlet, HostState, NicRules, SwitchRules, SwitchState, Targets};
 use crate::buffer::{BufferPlan, Ingress, Limit, SharedBuffer};
 use crate::config::{
-    CLASSES, CongestionConfig, EcnPoint, FaultConfig, Forwarding, Headroom, NicConfig, Operation,
-    Recovery, RoutingConfig, RoutingMode, SwitchConfig, Window,
+    CLASSES, CongestionConfig, EcnPoint, FaultConfig, Forwarding, Headroom, NicConfig, Operation, Recovery,
+    RoutingConfig, RoutingMode, SwitchConfig, Window,
 };
 use crate::congestion::{Congestion, Path};
 use crate::counters::{Counters, Losses, PauseState};
@@ -81,7 +81,9 @@ pub enum BuildError {
     #[error("faults: {0}")]
     Fault(String),
     /// A flow has more packets than PSNs.
-    #[error("traffic: flow {flow} from {from} to {to} has {packets} packets; a flow may have at most 4294967294: use fewer or smaller messages")]
+    #[error(
+        "traffic: flow {flow} from {from} to {to} has {packets} packets; a flow may have at most 4294967294: use fewer or smaller messages"
+    )]
     TooManyPackets {
         /// Index of the flow.
         flow: usize,
@@ -106,7 +108,11 @@ fn cut_through_bytes(config: &SwitchConfig, graph: &Graph, port: PortIndex) -> u
     match config.forwarding {
         Forwarding::CutThrough { header } if !graph.is_host(end.peer_node) => {
             let fastest = graph.ports_of(end.peer_node).map(|p| graph.link_of(p).rate).max();
-            if Some(graph.link_of(port).rate) == fastest { header.0.clamp(1, 65_534) as u16 } else { u16::MAX }
+            if Some(graph.link_of(port).rate) == fastest {
+                header.0.clamp(1, 65_534) as u16
+            } else {
+                u16::MAX
+            }
         }
         Forwarding::CutThrough { .. } | Forwarding::StoreAndForward => u16::MAX,
     }
@@ -118,11 +124,8 @@ pub fn headroom_limits(switch: &SwitchConfig, nic: &NicConfig, graph: &Graph, no
     let lossless = switch.lossless_classes().len() as u64;
     let ports = graph.ports_of(node);
     let count = ports.len() as u64;
-    let mut limits: Vec<u64> = ports
-        .map(|port| {
-            headroom::given(graph.link_of(port), switch, nic).0
-        })
-        .collect();
+    let mut limits: Vec<u64> =
+        ports.map(|port| headroom::given(graph.link_of(port), switch, nic).0).collect();
     if switch.headroom == Headroom::Auto && lossless > 0 {
         let room = switch.buffer.0.saturating_sub(switch.reserved.0 * count * lossless) / 2;
         let fair = room / (count * lossless).max(1);
@@ -192,7 +195,8 @@ fn build_ports(graph: &Graph, config: &FabricConfig) -> Vec<Port> {
             let to_switch = !graph.is_host(end.peer_node);
             let latency = if to_switch { config.switch.latency } else { Duration::ZERO };
             let exact = 8_000_000_000_000u64.is_multiple_of(link.rate.0);
-            let ps_per_byte = if exact { u32::try_from(8_000_000_000_000 / link.rate.0).unwrap_or(0) } else { 0 };
+            let ps_per_byte =
+                if exact { u32::try_from(8_000_000_000_000 / link.rate.0).unwrap_or(0) } else { 0 };
             Port {
                 busy_until: 0,
                 delay: (link.delay + latency).0,
@@ -277,15 +281,15 @@ fn build_memory(
         let reserved = switch.reserved.0 * (ports.len() * lossless.len()) as u64;
         let headroom = limits.iter().sum::<u64>() * lossless.len() as u64;
         let shared =
-            switch.buffer.0.checked_sub(reserved + headroom).filter(|&shared| shared > 0).ok_or_else(|| {
-                BuildError::BufferTooSmall {
+            switch.buffer.0.checked_sub(reserved + headroom).filter(|&shared| shared > 0).ok_or_else(
+                || BuildError::BufferTooSmall {
                     switch: graph.names[node as usize].clone(),
                     ports: ports.len(),
                     reserved,
                     headroom,
                     buffer: switch.buffer.0,
-                }
-            })?;
+                },
+            )?;
         let index = node - graph.hosts;
         let mut seed = stream(config.seed, Purpose::EcmpSeed, u64::from(index));
         switches.push(SwitchState {
@@ -327,7 +331,12 @@ fn build_paths(
         .map(|(index, flow)| {
             let line_rate = graph.link_of(graph.first_port[flow.src as usize]).rate.0;
             let attach = |host: u32| graph.ports[graph.first_port[host as usize] as usize].peer_node;
-            let key = (attach(flow.src), attach(flow.dst), line_rate, graph.link_of(graph.first_port[flow.dst as usize]).rate.0);
+            let key = (
+                attach(flow.src),
+                attach(flow.dst),
+                line_rate,
+                graph.link_of(graph.first_port[flow.dst as usize]).rate.0,
+            );
             let measure = || {
                 let path = walk(graph, routes, explicit, index as u32, flow, |_| 0, 64);
                 let (mut there, mut back) = (0, 0);

@@ -7,6 +7,7 @@ use sim_core::queue::EventQueue;
 use super::Fabric;
 use crate::config::RoutingConfig;
 use crate::counters::DropReason;
+use crate::link::UNKNOWN;
 use crate::record::Recorder;
 use crate::routing::{ExplicitRoutes, RouteTable};
 
@@ -119,6 +120,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         if let Ok(explicit) = ExplicitRoutes::build(&self.graph, &self.flows, &down) {
             self.explicit = explicit;
         }
+        self.packets.for_each(|held| held.out = UNKNOWN);
         for qp in 0..self.flows.len() as u32 {
             if !self.flows[qp as usize].paths.is_empty() {
                 self.set_explicit(qp, self.explicit.is_explicit(qp));

@@ -1,12 +1,11 @@
 //! The event loop: takes the earliest event and gives it to its target.
 
-use sim_core::pool::NONE;
 use sim_core::queue::EventQueue;
 use sim_core::{Time, random};
 
 use super::Fabric;
 use crate::counters::DropReason;
-use crate::link::InFlight;
+use crate::link::Held;
 use crate::packet::{Packet, TELEMETRY};
 use crate::record::Recorder;
 use crate::topology::PortIndex;
@@ -58,14 +57,11 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     #[inline]
     fn arrive(&mut self, from: PortIndex) {
         let port = &mut self.ports[from as usize];
-        let Some(slot) = self.packets.detach(&mut port.flying) else {
-            unreachable!("an arrival without a packet in flight")
-        };
-        let next = port.flying.first();
+        let (slot, next) = self.packets.detach(&mut port.flying);
         let (node, peer, local) = (port.node, port.peer, port.local);
         let (to_switch, lossy_link) = (port.to_switch, port.lossy_link);
-        if next != NONE {
-            self.queue.push(Time(self.packets.get(next).at), from);
+        if let Some(at) = next {
+            self.queue.push(Time(at), from);
         }
         self.counters.packet_hops += 1;
         if lossy_link && let Some(reason) = self.lost_on_link(from) {
@@ -123,7 +119,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// Puts a new packet onto the wire at an idle port.
     #[inline]
     pub(super) fn start_new(&mut self, port: PortIndex, packet: Packet) {
-        let slot = self.packets.take(InFlight { at: 0, packet });
+        let slot = self.packets.take(Held::new(packet));
         self.start_tx(port, slot, packet.size);
     }
 
@@ -146,8 +142,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         } else {
             p.busy_until + p.delay
         };
-        self.packets.get_mut(slot).at = at;
-        if self.packets.append(&mut p.flying, slot) {
+        if self.packets.append(&mut p.flying, slot, at) {
             self.queue.push(Time(at), port);
         }
     }

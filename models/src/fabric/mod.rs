@@ -27,10 +27,11 @@ mod nic_receive;
 mod nic_send;
 mod pfc;
 mod switch;
-mod warm;
 #[cfg(test)]
 mod tests;
+mod warm;
 mod watchdog;
+mod way;
 
 pub use audit::AuditError;
 pub use build::{BuildError, FabricConfig};
@@ -38,9 +39,9 @@ pub use control::Action;
 pub use nic_send::FlowState;
 
 use sim_core::Time;
+use sim_core::pool::Pool;
 use sim_core::queue::EventQueue;
 use sim_core::random::Stream;
-use sim_core::pool::Pool;
 use sim_core::ring::Ring;
 use sim_core::table::Table;
 
@@ -49,7 +50,7 @@ use crate::config::{CLASSES, ClassKind, Recovery};
 use crate::congestion::{Congestion, Path};
 use crate::counters::{Counters, Losses, PauseState};
 use crate::ecn::Red;
-use crate::link::{InFlight, LinkFault, PfcFrame, TelemetryPool};
+use crate::link::{Held, LinkFault, PfcFrame, TelemetryPool};
 use crate::packet::Packet;
 use crate::port::{Dwrr, EgressQueue, Port};
 use crate::record::{NoRecord, Recorder};
@@ -205,7 +206,7 @@ pub struct Fabric<Q: EventQueue, R: Recorder = NoRecord> {
     hosts_count: u32,
     ports: Table<Port>,
     /// Every packet on a link or in a queue.
-    packets: Pool<InFlight>,
+    packets: Pool<Held>,
     queues: Table<EgressQueue>,
     ingress: Table<Ingress>,
     switches: Table<SwitchState>,
@@ -324,7 +325,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// The packets that wait in an egress queue, in order.
     pub fn queued(&self, port: PortIndex, class: u8) -> impl Iterator<Item = &Packet> {
-        self.packets.iter(&self.egress_queue(port, class).list).map(|flying| &flying.packet)
+        self.packets.iter(&self.egress_queue(port, class).list).map(|held| &held.packet)
     }
 
     /// Packets sent by a port, PFC frames excepted.

@@ -8,7 +8,7 @@ use sim_core::{Rate, Time};
 use super::Fabric;
 use crate::config::{CLASSES, Operation, Recovery};
 use crate::counters::DropReason;
-use crate::link::InFlight;
+use crate::link::Held;
 use crate::packet::{CE, ECN_ECHO, Kind, LAST, Packet, TELEMETRY};
 use crate::record::Recorder;
 
@@ -274,8 +274,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             return;
         }
         let queue = &mut self.queues[h as usize * CLASSES + usize::from(class)];
-        let slot = self.packets.take(InFlight { at: 0, packet });
-        self.packets.append(&mut queue.list, slot);
+        let slot = self.packets.take(Held::new(packet));
+        self.packets.append(&mut queue.list, slot, 0);
         queue.bytes += u32::from(packet.size);
         queue.peak = queue.peak.max(queue.bytes);
         port.backlog |= bit;

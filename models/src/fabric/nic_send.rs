@@ -6,9 +6,7 @@ use sim_core::{Duration, Time};
 use super::Fabric;
 use crate::config::{CLASSES, Operation, Recovery};
 use crate::congestion::{Allowance, Feedback};
-use crate::packet::{
-    ECN_ECHO, EXPLICIT, Kind, LAST, Packet, RETRANSMISSION, TELEMETRY, since_stamp, stamp,
-};
+use crate::packet::{ECN_ECHO, EXPLICIT, Kind, LAST, Packet, RETRANSMISSION, TELEMETRY, since_stamp, stamp};
 use crate::record::Recorder;
 
 /// Where a queue pair stands with its host's arbiter.
@@ -176,9 +174,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             let eligible = port.backlog & !port.paused;
             let class = 7 - eligible.leading_zeros() as u8;
             let queue = &mut self.queues[h as usize * CLASSES + usize::from(class)];
-            let Some(slot) = self.packets.detach(&mut queue.list) else {
-                unreachable!("a backlogged class without packets")
-            };
+            let (slot, _) = self.packets.detach(&mut queue.list);
             let size = self.packets.get(slot).packet.size;
             queue.bytes -= u32::from(size);
             if queue.list.is_empty() {

@@ -116,7 +116,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             return;
         }
         let threshold = self.link_faults[from as usize].error_threshold;
-        if threshold > 0 && sim_core::random::below(&mut self.link_random[from as usize], u64::MAX) < threshold {
+        if threshold > 0
+            && sim_core::random::below(&mut self.link_random[from as usize], u64::MAX) < threshold
+        {
             return;
         }
         self.obey(port, frame);

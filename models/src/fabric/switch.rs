@@ -7,7 +7,7 @@ use super::{Fabric, Flowlet};
 use crate::buffer::Refused;
 use crate::config::{CLASSES, ClassKind, RoutingMode};
 use crate::counters::DropReason;
-use crate::link::TelemetryHop;
+use crate::link::{TelemetryHop, UNKNOWN};
 use crate::packet::{CE, EXPLICIT, Kind, Packet, TELEMETRY};
 use crate::port::pick_class;
 use crate::record::Recorder;
@@ -26,12 +26,16 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// The packet in `slot` arrived at switch `index` by port `ingress` (its `local`-th).
     #[inline]
     pub(super) fn switch_receive(&mut self, index: u32, ingress: PortIndex, local: u16, slot: u32) {
-        let packet = &mut self.packets.get_mut(slot).packet;
-        packet.in_port = local;
-        let mut packet = *packet;
-        let Some(out) = self.route(index, &packet) else {
-            return self.lose_slot(slot, ingress, DropReason::NoRoute);
-        };
+        let held = self.packets.get_mut(slot);
+        held.packet.in_port = local;
+        let (mut packet, mut out) = (held.packet, held.out);
+        held.out = UNKNOWN;
+        if out == UNKNOWN {
+            let Some(found) = self.route(index, &packet) else {
+                return self.lose_slot(slot, ingress, DropReason::NoRoute);
+            };
+            out = found;
+        }
         let class = self.rules.class_of_dscp[usize::from(packet.dscp & 63)];
         let bit = 1u8 << class;
         let charge = self.rules.charge(packet.size);
@@ -49,7 +53,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             return self.lose_slot(slot, ingress, reason);
         }
         let port = &self.ports[out as usize];
-        let idle = port.busy_until <= self.now.0 && !port.ready_pending && (port.paused & bit) | port.tell == 0;
+        let idle =
+            port.busy_until <= self.now.0 && !port.ready_pending && (port.paused & bit) | port.tell == 0;
         if idle && self.passes(index, ingress, class, charge) {
             return self.pass(index, out, class, charge, slot, &packet);
         }
@@ -75,7 +80,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             debug_assert!(queue.list.is_empty());
             return self.depart(out, class, slot);
         }
-        self.packets.append(&mut queue.list, slot);
+        self.packets.append(&mut queue.list, slot, 0);
         port.backlog |= bit;
         if !port.ready_pending && port.paused & bit == 0 {
             self.kick(out);
@@ -89,7 +94,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         match self.rules.kind[usize::from(class)] {
             ClassKind::Lossless => {
                 self.rules.lossless_egress.is_none()
-                    && self.switches[index as usize].buffer.passes(&self.ingress[queue_of(ingress, class)], charge)
+                    && self.switches[index as usize]
+                        .buffer
+                        .passes(&self.ingress[queue_of(ingress, class)], charge)
             }
             ClassKind::Lossy => false,
             ClassKind::Control => true,
@@ -296,9 +303,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 head,
             );
             let queue = &mut self.queues[base + usize::from(class)];
-            let Some(slot) = self.packets.detach(&mut queue.list) else {
-                unreachable!("a backlogged class without packets")
-            };
+            let (slot, _) = self.packets.detach(&mut queue.list);
             if queue.list.is_empty() {
                 port.backlog &= !(1 << class);
             }
@@ -315,7 +320,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     pub(super) fn flush(&mut self, out: PortIndex, classes: u8, reason: DropReason) {
         let index = self.ports[out as usize].owner;
         for class in (0..CLASSES as u8).filter(|class| classes & (1 << class) != 0) {
-            while let Some(slot) = self.packets.detach(&mut self.queues[queue_of(out, class)].list) {
+            while !self.queues[queue_of(out, class)].list.is_empty() {
+                let (slot, _) = self.packets.detach(&mut self.queues[queue_of(out, class)].list);
                 let packet = self.packets.get(slot).packet;
                 let charge = self.rules.charge(packet.size);
                 self.queues[queue_of(out, class)].bytes -= charge;
@@ -370,7 +376,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                             .map(|i| (start + i) % count)
                             .min_by_key(|&i| {
                                 let port = many[i as usize];
-                                (self.queues[queue_of(port, class)].bytes, self.ports[port as usize].busy_until)
+                                (
+                                    self.queues[queue_of(port, class)].bytes,
+                                    self.ports[port as usize].busy_until,
+                                )
                             })
                             .unwrap_or(0)
                     }

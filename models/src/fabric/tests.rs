@@ -80,7 +80,10 @@ fn every_operation_and_recovery_completes_over_a_lossy_link() {
             let fabric = simulate(graph, vec![f], &config, Duration::from_ms(100));
             assert_eq!(fabric.completed(), 1, "{operation:?} {recovery:?}");
             assert_eq!(fabric.delivered(0), 2_000_000);
-            assert!(fabric.counters().drops[DropReason::LinkError as usize] > 0, "{operation:?} {recovery:?}");
+            assert!(
+                fabric.counters().drops[DropReason::LinkError as usize] > 0,
+                "{operation:?} {recovery:?}"
+            );
             assert!(fabric.counters().retransmissions > 0);
         }
     }
@@ -109,7 +112,8 @@ fn loop_of_two() -> (Graph, FabricConfig) {
     let graph = Graph::new(2, names, vec![link(0, 2), link(1, 3), link(2, 3)]);
     let mut config = quiet();
     config.switch.xoff = Threshold::Static(Bytes(100_000));
-    let route = |at: &str, via: &str| RouteOverride { at: at.into(), to: "host1".into(), via: vec![via.into()] };
+    let route =
+        |at: &str, via: &str| RouteOverride { at: at.into(), to: "host1".into(), via: vec![via.into()] };
     config.routing.routes = vec![route("s0", "s1"), route("s1", "s0")];
     (graph, config)
 }

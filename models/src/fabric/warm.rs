@@ -1,5 +1,6 @@
 //! Fetching what a batch of events will touch into the cache, in passes: each pass follows one more pointer of all
-//! events, so that their misses overlap instead of adding up. It changes no state.
+//! events, so that their misses overlap instead of adding up. The egress ports found on the way are kept with the packets; nothing
+//! else changes.
 
 use sim_core::pool::NONE;
 use sim_core::prefetch::prefetch;
@@ -36,7 +37,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     }
 
     #[inline(never)]
-    fn warm_targets(&self, targets: &[u32]) {
+    fn warm_targets(&mut self, targets: &[u32]) {
         let (ready, pfc) = (self.targets.ready, self.targets.pfc);
         for &target in targets {
             let port = if target < ready { target } else { target.wrapping_sub(ready) };
@@ -77,14 +78,13 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// Fetches what the first packet in flight from port `from` will touch. Returns the port it will leave by and its
     /// queue there.
     #[inline]
-    fn warm_arrival(&self, from: u32) -> (u32, usize) {
+    fn warm_arrival(&mut self, from: u32) -> (u32, usize) {
         let port = &self.ports[from as usize];
         let first = port.flying.first();
         if first == NONE {
             return (NONE, 0);
         }
-        self.packets.prefetch(self.packets.after(first));
-        let packet = &self.packets.get(first).packet;
+        let packet = self.packets.get(first).packet;
         if !port.to_switch {
             match packet.kind {
                 Kind::Data => prefetch(&self.receive, packet.flow as usize),
@@ -107,6 +107,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             }
             _ => return (NONE, 0),
         };
+        self.packets.get_mut(first).out = out;
         (out, out as usize * CLASSES + class)
     }
 }

@@ -87,7 +87,11 @@ impl RouteTable {
 
     /// Bytes of memory the table holds.
     pub fn memory(&self) -> usize {
-        self.column.len() * 4 + self.next.len() * 2 + self.first_group.len() * 4 + self.groups.len() * size_of::<Group>() + self.members.len() * 4
+        self.column.len() * 4
+            + self.next.len() * 2
+            + self.first_group.len() * 4
+            + self.groups.len() * size_of::<Group>()
+            + self.members.len() * 4
     }
 }
 
@@ -238,7 +242,10 @@ impl<'a> Builder<'a> {
             let switch = (graph.ports[self.members[g.first as usize] as usize].node - graph.hosts) as usize;
             local[group] = of_switch[switch].len() as u16;
             of_switch[switch].push(group as u32);
-            assert!(of_switch[switch].len() < usize::from(NO_ROUTE), "a switch has at most 65534 sets of next hops");
+            assert!(
+                of_switch[switch].len() < usize::from(NO_ROUTE),
+                "a switch has at most 65534 sets of next hops"
+            );
         }
         let mut first_group = Vec::with_capacity(switches);
         for own in &of_switch {

@@ -17,7 +17,7 @@ mod reachability;
 mod reordering;
 #[cfg(test)]
 mod test_scenarios;
-mod text;
+pub(crate) mod text;
 mod timing;
 
 use models::topology::Graph;

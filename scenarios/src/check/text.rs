@@ -7,29 +7,29 @@ use sim_core::{Bytes, Duration};
 const SHOWN: usize = 3;
 
 /// `items` as "a, b, c and 13 more".
-pub(super) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
+pub(crate) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     let more = items.len().saturating_sub(SHOWN);
     let shown = items.take(SHOWN).collect::<Vec<_>>().join(", ");
     if more == 0 { shown } else { format!("{shown} and {more} more") }
 }
 
 /// Ports by name, the first three.
-pub(super) fn ports(graph: &Graph, ports: &[PortIndex]) -> String {
+pub(crate) fn ports(graph: &Graph, ports: &[PortIndex]) -> String {
     list(ports.iter().map(|&p| graph.port_name(p)))
 }
 
 /// Nodes by name, the first three.
-pub(super) fn nodes(graph: &Graph, nodes: &[NodeIndex]) -> String {
+pub(crate) fn nodes(graph: &Graph, nodes: &[NodeIndex]) -> String {
     list(nodes.iter().map(|&n| graph.names[n as usize].clone()))
 }
 
 /// A flow as "flow 3 (host0 to host5)".
-pub(super) fn flow(graph: &Graph, index: usize, src: NodeIndex, dst: NodeIndex) -> String {
+pub(crate) fn flow(graph: &Graph, index: usize, src: NodeIndex, dst: NodeIndex) -> String {
     format!("flow {index} ({} to {})", graph.names[src as usize], graph.names[dst as usize])
 }
 
 /// A size: exact bytes below 100 KB, else with one decimal.
-pub(super) fn size(bytes: Bytes) -> String {
+pub(crate) fn size(bytes: Bytes) -> String {
     let b = bytes.0 as f64;
     match bytes.0 {
         0..100_000 => format!("{} B", bytes.0),
@@ -40,7 +40,7 @@ pub(super) fn size(bytes: Bytes) -> String {
 }
 
 /// A span with up to two decimals.
-pub(super) fn span(time: Duration) -> String {
+pub(crate) fn span(time: Duration) -> String {
     let t = time.0 as f64;
     match time.0 {
         0..1_000_000 => format!("{:.0} ns", t / 1e3),
@@ -50,12 +50,12 @@ pub(super) fn span(time: Duration) -> String {
 }
 
 /// A propagation delay and the cable it stands for.
-pub(super) fn distance(delay: Duration) -> String {
+pub(crate) fn distance(delay: Duration) -> String {
     format!("{} ({} m)", span(delay), delay.0 / 5000)
 }
 
 /// "1 port", "3 ports".
-pub(super) fn count(n: usize, what: &str) -> String {
+pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 

@@ -3,15 +3,18 @@
 use std::path::Path;
 
 use models::fabric::Fabric;
-use models::record::{NoRecord, Recorder};
+use models::record::{NoRecord, PfcTrace};
 use sim_core::queue::TimeWheel;
 use sim_core::{Duration, Time};
 
 use super::facts::Facts;
+use super::files::{Files, Records, WriteError, Written};
 use super::ideal::wire_bytes;
 use super::observer::{Observer, Poll, Progress};
+use super::page::Page;
 use super::prepare::{Prepared, RunError};
 use super::summary::Summary;
+use super::verdict;
 use super::watch::Watch;
 
 /// Bounds of the grid on which completion, stalls and queues are looked at.
@@ -40,74 +43,126 @@ pub enum End {
 }
 
 /// What a run came to.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Outcome {
     /// Deterministic results.
     pub summary: Summary,
     /// How it ended.
     pub end: End,
+    /// The files it wrote, if any.
+    pub written: Option<Written>,
+    /// Why writing ended early, if it did.
+    pub write_error: Option<WriteError>,
+    /// The summary for people.
+    pub page: Page,
 }
 
-/// Runs a scenario to its end, writing files to `out` where it is given.
+/// Runs a scenario to its end, writing files to the folder `out` where it is given. Without files nothing is sampled
+/// or traced.
 pub fn execute(
     prepared: Prepared,
     out: Option<&Path>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    let _ = out;
-    let mut run = Run::new(prepared, NoRecord)?;
-    run.go(observer);
-    Ok(run.finish())
+    match out {
+        None => {
+            let mut run = Run::new(prepared, NoRecord, None)?;
+            run.go(observer);
+            Ok(run.finish())
+        }
+        Some(folder) => {
+            let files = Files::create(folder, &prepared)?;
+            let mut run = Run::new(prepared, PfcTrace::default(), Some(files))?;
+            run.go(observer);
+            Ok(run.finish())
+        }
+    }
 }
 
 /// A run under way.
-struct Run<R: Recorder> {
+struct Run<R: Records> {
     fabric: Fabric<TimeWheel, R>,
     prepared: Prepared,
     watch: Watch,
+    files: Option<Files>,
+    write_error: Option<WriteError>,
     grid: Duration,
     payload: u64,
     end: End,
 }
 
-impl<R: Recorder> Run<R> {
-    fn new(mut prepared: Prepared, recorder: R) -> Result<Self, RunError> {
+impl<R: Records> Run<R> {
+    fn new(mut prepared: Prepared, recorder: R, files: Option<Files>) -> Result<Self, RunError> {
         let graph = std::mem::take(&mut prepared.graph);
         let flows = std::mem::take(&mut prepared.flows);
         let grid = control_grid(&prepared, &graph, &flows);
         let watch = Watch::new(&prepared.scenario, &graph);
         let payload = flows.iter().map(|flow| flow.bytes().0).sum();
         let fabric = Fabric::build(graph, flows, &prepared.config, recorder)?;
-        Ok(Self { fabric, prepared, watch, grid, payload, end: End::Completed })
+        Ok(Self { fabric, prepared, watch, files, write_error: None, grid, payload, end: End::Completed })
     }
 
     /// Runs to the end.
     fn go(&mut self, observer: &mut dyn Observer) {
-        let run = &self.prepared.scenario.run;
+        let run = self.prepared.scenario.run.clone();
         let until = run.until.map_or(Time::NEVER, |span| Time::ZERO + span);
-        let stall_limit = run.stall_limit;
-        let mut next = Time::ZERO;
+        let mut control = Grid::new(self.grid);
+        let mut pauses = Grid::new(run.deadlock_interval);
+        let mut samples = Grid::new(self.prepared.scenario.output.sample_interval);
+        if self.files.is_none() {
+            samples.next = Time::NEVER;
+        }
         self.end = loop {
-            next = next + self.grid;
-            let stop = next.min(until);
-            self.fabric.run_until(stop);
+            let now = control.next.min(pauses.next).min(samples.next).min(until);
+            self.fabric.run_until(now);
+            if samples.due(now) {
+                self.write(|files, fabric| files.sample(fabric));
+            }
+            if (pauses.due(now) || now == until) && self.watch.scan(&self.fabric) && run.stop_on_deadlock {
+                break End::Deadlock;
+            }
+            if !control.due(now) && now != until {
+                continue;
+            }
             self.watch.look(&self.fabric);
+            self.write_pfc();
+            if self.write_error.is_some() {
+                break End::WriteFailed;
+            }
             if self.done() {
                 self.drain(observer);
                 break End::Completed;
             }
-            if stop == until {
+            if now == until {
                 break End::Until;
             }
-            if self.stalled(stall_limit) {
+            if self.stalled(run.stall_limit) {
+                self.watch.scan(&self.fabric);
                 break End::Stalled;
             }
             match observer.poll() {
                 Poll::Go => {}
-                Poll::Report => observer.progress(&self.progress()),
+                Poll::Report => {
+                    observer.progress(&self.progress());
+                    self.write(|files, _| files.flush());
+                }
                 Poll::Stop => break End::Interrupted,
             }
         };
+        self.write_pfc();
+    }
+
+    fn write(&mut self, what: impl FnOnce(&mut Files, &Fabric<TimeWheel, R>) -> Result<(), WriteError>) {
+        if let (Some(files), None) = (&mut self.files, &self.write_error)
+            && let Err(error) = what(files, &self.fabric)
+        {
+            self.write_error = Some(error);
+        }
+    }
+
+    fn write_pfc(&mut self) {
+        let records = self.fabric.recorder_mut().take();
+        self.write(|files, fabric| files.pfc(fabric.graph(), &records));
     }
 
     fn done(&self) -> bool {
@@ -158,7 +213,7 @@ impl<R: Recorder> Run<R> {
         }
     }
 
-    fn finish(self) -> Outcome {
+    fn finish(mut self) -> Outcome {
         let last = self.fabric.flow_states().iter().filter_map(|flow| flow.finished).max();
         let sim_time = match self.end {
             End::Completed => last.unwrap_or(self.fabric.now()),
@@ -166,11 +221,38 @@ impl<R: Recorder> Run<R> {
                 self.fabric.now()
             }
         };
-        let Prepared { scenario, params, findings, .. } = &self.prepared;
-        let facts =
-            Facts::gather(&self.fabric, scenario, params, findings, (&self.end, sim_time), &self.watch);
-        let summary = Summary::new(&facts, Vec::new());
-        Outcome { summary, end: self.end }
+        let facts = Facts::gather(&self.fabric, &self.prepared, (&self.end, sim_time), &self.watch);
+        let summary = Summary::new(&facts, verdict::find(&facts));
+        let written = self.files.as_mut().map(|files| {
+            if self.write_error.is_none() {
+                self.write_error = files.finish(&facts, &summary).err();
+            }
+            files.written(facts.graph)
+        });
+        let page = Page::new(&facts, &summary, written.as_ref());
+        Outcome { summary, end: self.end, written, write_error: self.write_error, page }
+    }
+}
+
+/// Instants a fixed step apart.
+struct Grid {
+    step: Duration,
+    next: Time,
+}
+
+impl Grid {
+    /// The grid of `step`, first at one step; of a step of 0, never.
+    fn new(step: Duration) -> Self {
+        Self { step, next: if step.0 == 0 { Time::NEVER } else { Time::ZERO + step } }
+    }
+
+    /// Whether `now` is its next instant, and if so on to the one after.
+    fn due(&mut self, now: Time) -> bool {
+        let due = now == self.next && now != Time::NEVER;
+        if due {
+            self.next = Time(self.next.0.saturating_add(self.step.0));
+        }
+        due
     }
 }
 

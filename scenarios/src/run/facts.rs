@@ -13,6 +13,7 @@ use sim_core::{Duration, Time};
 
 use super::drive::End;
 use super::ideal::Ideal;
+use super::prepare::Prepared;
 use super::watch::Watch;
 use crate::finding::Finding;
 use crate::spec::Scenario;
@@ -90,6 +91,8 @@ pub struct Facts<'a> {
     pub buffer_peaks: Vec<u64>,
     /// Rate cuts of all queue pairs.
     pub rate_cuts: u64,
+    /// (Port, class)es in a storm that the watchdog declared, at the end.
+    pub stormed: Vec<(PortIndex, u8)>,
     /// How the run ended.
     pub end: &'a End,
     /// The time of the last completion, or of the stop.
@@ -100,15 +103,15 @@ pub struct Facts<'a> {
     pub watch: &'a Watch,
     /// Bounds of what was possible.
     pub ideal: Ideal,
+    /// The ports each flow crosses; `None` where packets of a flow part ways.
+    pub ways: Vec<Option<Vec<PortIndex>>>,
 }
 
 impl<'a> Facts<'a> {
     /// Reads everything off a fabric.
     pub(super) fn gather<Q: EventQueue, R: Recorder>(
         fabric: &'a Fabric<Q, R>,
-        scenario: &'a Scenario,
-        params: &'a IndexMap<String, serde_json::Value>,
-        checked: &'a [Finding],
+        prepared: &'a Prepared,
         (end, sim_time): (&'a End, Time),
         watch: &'a Watch,
     ) -> Self {
@@ -116,6 +119,7 @@ impl<'a> Facts<'a> {
         let flows = fabric.flows();
         let count = flows.len() as u32;
         let switches = graph.nodes() - graph.hosts;
+        let Prepared { scenario, params, findings: checked, .. } = prepared;
         Self {
             scenario,
             params,
@@ -132,11 +136,13 @@ impl<'a> Facts<'a> {
             ports: (0..graph.ports.len() as PortIndex).map(|port| port_facts(fabric, port)).collect(),
             buffer_peaks: (0..switches).map(|switch| fabric.buffer_peak(switch)).collect(),
             rate_cuts: fabric.rate_cuts(),
+            stormed: fabric.stormed(),
             end,
             sim_time,
             drained: fabric.now(),
             watch,
             ideal: Ideal::new(scenario, graph, flows, fabric.paths()),
+            ways: (0..count).map(|flow| fabric.way(flow).map(|way| way.ports)).collect(),
         }
     }
 

@@ -6,19 +6,24 @@
 
 mod drive;
 mod facts;
+mod files;
 mod ideal;
 mod observer;
+mod page;
 mod prepare;
 mod summary;
+mod verdict;
 mod watch;
 
 pub use drive::{End, Outcome, execute};
 pub use facts::{ClassFacts, Facts, PortFacts};
+pub use files::{FILES, WriteError, Written, write_file, write_json};
 pub use ideal::Ideal;
 pub use observer::{Observer, Poll, Progress, Silent};
+pub use page::{Page, paragraph};
 pub use prepare::{Prepared, RunError, prepare};
 pub use summary::{
     BlockedHop, CnpSummary, DeadlockSummary, DropSummary, EcnSummary, FlowSummary, HeadroomSummary,
     Performance, PfcSummary, QueueSummary, RangeSummary, Summary, TimeSummary, Verdict,
 };
-pub use watch::Watch;
+pub use watch::{TreeWatch, Watch};

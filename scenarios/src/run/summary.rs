@@ -3,6 +3,7 @@
 
 use indexmap::IndexMap;
 use models::counters::{DROP_REASONS, DropReason};
+use models::deadlock::detect::Wait;
 use serde::Serialize;
 use sim_core::stats;
 
@@ -241,9 +242,26 @@ impl Summary {
                 overruns: counters.drops[DropReason::Headroom as usize],
             },
             retransmissions: counters.retransmissions,
-            deadlock: DeadlockSummary::default(),
+            deadlock: DeadlockSummary::new(facts),
             collectives: Vec::new(),
             verdict: Verdict::new(found, facts.checked),
+        }
+    }
+}
+
+impl DeadlockSummary {
+    fn new(facts: &Facts) -> Self {
+        let Some(deadlock) = &facts.watch.deadlock else { return Self::default() };
+        let hop = |wait: &Wait| BlockedHop {
+            from: facts.graph.port_name(wait.port),
+            to: facts.graph.port_name(facts.graph.ports[wait.port as usize].peer),
+            class: wait.class,
+            bytes: wait.bytes,
+        };
+        Self {
+            detected: true,
+            at_ns: Some(deadlock.closed_at.0 as f64 / 1e3),
+            cycle: deadlock.cycle.iter().map(hop).collect(),
         }
     }
 }

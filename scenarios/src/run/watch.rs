@@ -1,28 +1,58 @@
-//! What can only be seen while a run goes on: queues above Kmax, and deadlocks.
+//! What can only be seen while a run goes on: queues above Kmax, deadlocks and pause trees.
 
 use std::collections::BTreeMap;
 
 use models::config::{CLASSES, EcnConfig};
+use models::deadlock::detect::{Deadlock, Detector};
+use models::deadlock::storm::{PauseCause, PauseTree, pause_trees};
 use models::fabric::Fabric;
 use models::record::Recorder;
 use models::topology::{Graph, PortIndex};
 use sim_core::queue::EventQueue;
+use sim_core::{Duration, Time};
 
 use crate::spec::Scenario;
+
+/// Roots of pause trees that are kept, the first seen.
+const MOST_TREES: usize = 4096;
 
 /// What was seen on the grid of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
-    /// Instants looked at while flows were under way.
+    /// Instants at which queues were looked at.
     pub looks: u64,
     /// Instants at which each egress (port, class) queue stood at or above its Kmax.
     pub above_kmax: BTreeMap<(PortIndex, u8), u64>,
+    /// The first deadlock.
+    pub deadlock: Option<Deadlock>,
+    /// Instants at which pauses were looked at while some stood.
+    pub scans: u64,
+    /// The pause trees seen, by root.
+    pub trees: BTreeMap<(PortIndex, u8), TreeWatch>,
+    detector: Detector,
     /// Kmax of each port; `u64::MAX` where nothing is marked.
     kmax: Vec<u64>,
     /// Classes marked, as bits.
     marked: u8,
     /// Packet hops at the last look.
     hops: u64,
+}
+
+/// What was seen of the pause trees of one root.
+#[derive(Clone, Debug)]
+pub struct TreeWatch {
+    /// Why the root did not drain, as of the largest tree.
+    pub cause: PauseCause,
+    /// When the first was seen.
+    pub first: Time,
+    /// Scans at which it stood.
+    pub scans: u64,
+    /// Longest time a host's pause of the root stood.
+    pub standing: Duration,
+    /// All ports it ever reached: when each was paused first, and how far it is from the root.
+    pub reached: BTreeMap<PortIndex, (Time, u32)>,
+    /// Most ports it reached at once.
+    pub most: usize,
 }
 
 impl Watch {
@@ -46,7 +76,7 @@ impl Watch {
     pub(super) fn look<Q: EventQueue, R: Recorder>(&mut self, fabric: &Fabric<Q, R>) {
         self.looks += 1;
         let hops = fabric.counters().packet_hops;
-        if self.marked == 0 || (hops == self.hops && self.above_kmax.is_empty()) {
+        if self.marked == 0 || hops == self.hops {
             return;
         }
         self.hops = hops;
@@ -61,6 +91,48 @@ impl Watch {
                     *self.above_kmax.entry((port, class)).or_default() += 1;
                 }
             }
+        }
+    }
+
+    /// Looks at the pauses. Returns whether a deadlock was found, for the first time.
+    pub(super) fn scan<Q: EventQueue, R: Recorder>(&mut self, fabric: &Fabric<Q, R>) -> bool {
+        if fabric.counters().pause_frames == 0 {
+            return false;
+        }
+        let trees = pause_trees(fabric);
+        self.scans += u64::from(!trees.is_empty());
+        for tree in &trees {
+            self.note(tree, fabric.now());
+        }
+        if self.deadlock.is_some() {
+            return false;
+        }
+        self.deadlock = self.detector.scan(fabric);
+        self.deadlock.is_some()
+    }
+
+    fn note(&mut self, tree: &PauseTree, now: Time) {
+        let key = (tree.root, tree.class);
+        if self.trees.len() >= MOST_TREES && !self.trees.contains_key(&key) {
+            return;
+        }
+        let seen = self.trees.entry(key).or_insert_with(|| TreeWatch {
+            cause: tree.cause,
+            first: now,
+            scans: 0,
+            standing: Duration::ZERO,
+            reached: BTreeMap::new(),
+            most: 0,
+        });
+        seen.scans += 1;
+        // A host that pauses outweighs the congestion before and after it.
+        if tree.cause == PauseCause::Host {
+            seen.cause = tree.cause;
+            seen.standing = seen.standing.max(now.since(tree.since));
+        }
+        seen.most = seen.most.max(tree.branches.len());
+        for branch in &tree.branches {
+            seen.reached.entry(branch.port).or_insert((branch.since, branch.depth));
         }
     }
 }

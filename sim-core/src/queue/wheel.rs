@@ -199,7 +199,8 @@ impl TimeWheel {
             if self.heap_next <= limit && (first == NO_BUCKET || self.bucket(self.heap_next) < first) {
                 let bucket = self.bucket(self.heap_next);
                 let event = self.pop_heap(limit);
-                if event.is_some() {
+                // Forwards only: the entries of the rings lie within one turn from here.
+                if event.is_some() && bucket > self.cursor {
                     self.stand_at(bucket);
                 }
                 return event;

@@ -1,0 +1,329 @@
+//! The summary of a run for people: aligned lines with units.
+
+use models::config::{CongestionConfig, DcqcnPreset, RoutingMode, TopologyConfig, TrafficConfig};
+use sim_core::{Bytes, Duration, Rate, Time, stats};
+
+use super::facts::Facts;
+use super::files::Written;
+use super::summary::Summary;
+use super::verdict;
+use crate::check::text::{count, size, span};
+use crate::finding::Severity;
+use crate::spec::Scenario;
+
+/// Width of a page in characters.
+const WIDTH: usize = 110;
+/// Column at which the figures of a line begin.
+const INDENT: usize = 10;
+
+/// What a page says, but for wall-clock figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// What was simulated: name, traffic, topology, protocol, seed.
+    pub title: String,
+    /// The simulated time.
+    pub simulated: String,
+    /// One line a subject, findings wrapped.
+    pub body: String,
+}
+
+impl Page {
+    /// The page of a run.
+    pub(super) fn new(facts: &Facts, summary: &Summary, written: Option<&Written>) -> Self {
+        let mut body = String::new();
+        let mut line = |label: &str, text: String| wrap(&mut body, label, &text);
+        line("flows", flows(facts, summary));
+        if let Some(text) = goodput(facts, summary) {
+            line("goodput", text);
+        }
+        line("ECN", ecn(facts, summary));
+        line("PFC", pfc(summary, written));
+        line("buffer", buffer(facts, summary));
+        if summary.drops.total > 0 {
+            line("drops", drops(summary));
+        }
+        if summary.retransmissions > 0 {
+            let share = summary.retransmissions as f64 / facts.counters.data_sent.max(1) as f64 * 100.0;
+            line(
+                "resent",
+                format!("{} data packets, {share:.2} % of all sent", grouped(summary.retransmissions)),
+            );
+        }
+        line("verdict", verdict_line(summary));
+        for finding in &summary.verdict.findings {
+            let label = match finding.severity {
+                Severity::Note => "  note",
+                Severity::Warning => "  warning",
+                Severity::Error => "  error",
+            };
+            line(label, format!("{}: {} [{}]", finding.place, finding.text, finding.code));
+        }
+        if let Some(written) = written {
+            for limit in &written.limits {
+                line("  note", limit.clone());
+            }
+            line("files", format!("{}/", written.folder.display()));
+        }
+        Self { title: title(facts), simulated: span(facts.sim_time.since(Time::ZERO)), body }
+    }
+}
+
+/// A labelled line of a page, wrapped at words; what follows the first line stands under its text.
+pub fn paragraph(label: &str, text: &str) -> String {
+    let mut out = String::new();
+    wrap(&mut out, label, text);
+    out
+}
+
+/// Adds a line with a label, wrapped at words; what follows the first line stands under its figures.
+fn wrap(body: &mut String, label: &str, text: &str) {
+    let mut line = format!("{label:INDENT$}");
+    let mut used = line.chars().count();
+    let mut fresh = true;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if !fresh && used + 1 + length > WIDTH {
+            body.push_str(line.trim_end());
+            body.push('\n');
+            line = " ".repeat(INDENT);
+            used = INDENT;
+            fresh = true;
+        }
+        if !fresh {
+            line.push(' ');
+            used += 1;
+        }
+        line.push_str(word);
+        used += length;
+        fresh = false;
+    }
+    body.push_str(line.trim_end());
+    body.push('\n');
+}
+
+fn title(facts: &Facts) -> String {
+    let s = facts.scenario;
+    let parts = [s.name.clone(), traffic(facts), topology(facts), protocol(s), format!("seed {}", s.seed)];
+    let mut title = String::new();
+    wrap(&mut title, "", &parts.join(" · "));
+    title.lines().map(|line| line.strip_prefix("          ").unwrap_or(line)).collect::<Vec<_>>().join("\n  ")
+}
+
+fn traffic(facts: &Facts) -> String {
+    let flows = count(facts.flows.len(), "flow");
+    match facts.scenario.traffic.as_slice() {
+        [TrafficConfig::Incast(incast)] => {
+            format!("{} → 1 receiver, {} each", count(incast.senders as usize, "sender"), incast.size)
+        }
+        [TrafficConfig::Permutation(p)] => {
+            format!("permutation of {} hosts, {} each", facts.flows.len(), p.size)
+        }
+        [TrafficConfig::AllToAll(a)] => format!("all-to-all, {flows} of {}", a.size),
+        [TrafficConfig::Flows(_)] => flows,
+        [TrafficConfig::Poisson(p)] => format!("Poisson arrivals at load {}, {flows}", p.load),
+        groups => format!("{} of traffic, {flows}", count(groups.len(), "group")),
+    }
+}
+
+fn topology(facts: &Facts) -> String {
+    let graph = facts.graph;
+    let shape = match &facts.scenario.topology {
+        TopologyConfig::SingleSwitch(_) => format!("1 switch with {} hosts", graph.hosts),
+        TopologyConfig::Dumbbell(d) => format!("dumbbell {} + {}", d.left, d.right),
+        TopologyConfig::LeafSpine(l) => {
+            format!("leaf–spine {} × {}, {} hosts", l.leaves, l.spines, graph.hosts)
+        }
+        TopologyConfig::FatTree(f) => format!("{}-tier fat tree k = {}, {} hosts", f.tiers, f.k, graph.hosts),
+        TopologyConfig::Edges(_) => {
+            format!("{} hosts, {} switches", graph.hosts, graph.nodes() - graph.hosts)
+        }
+    };
+    let mut rates: Vec<Rate> = graph.links.iter().map(|link| link.rate).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    let gbps = |rate: &Rate| trimmed(rate.as_gbps(), 2);
+    match rates.as_slice() {
+        [] => shape,
+        [one] => format!("{shape}, {} Gb/s", gbps(one)),
+        [least, .., most] => format!("{shape}, {} to {} Gb/s", gbps(least), gbps(most)),
+    }
+}
+
+fn protocol(scenario: &Scenario) -> String {
+    let congestion = match &scenario.congestion {
+        CongestionConfig::None => "no congestion control",
+        CongestionConfig::Dcqcn(dcqcn) => match dcqcn.preset {
+            DcqcnPreset::Sigcomm15 => "DCQCN (sigcomm15)",
+            DcqcnPreset::Connectx => "DCQCN (connectx)",
+            DcqcnPreset::HpccNs3 => "DCQCN (hpcc-ns3)",
+        },
+        CongestionConfig::Timely(_) => "TIMELY",
+        CongestionConfig::Swift(_) => "Swift",
+        CongestionConfig::Hpcc(_) => "HPCC",
+    };
+    let lossless = scenario.switch.pfc.enabled && !scenario.switch.lossless_classes().is_empty();
+    let routing = match scenario.routing.mode {
+        RoutingMode::Ecmp => "",
+        RoutingMode::Spray => ", packet spraying",
+        RoutingMode::Flowlet { .. } => ", flowlets",
+        RoutingMode::Adaptive => ", adaptive routing",
+    };
+    format!("RoCEv2, {congestion}, {}{routing}", if lossless { "PFC" } else { "no PFC" })
+}
+
+fn flows(facts: &Facts, summary: &Summary) -> String {
+    let mut text = format!("{} of {} done", summary.flows.completed, summary.flows.count);
+    if let Some(fct) = summary.flows.fct_us {
+        text += &match summary.flows.completed {
+            1 => format!(" · FCT {}", time(fct.max)),
+            _ => format!(" · FCT p50 {}, p99 {}, max {}", time(fct.p50), time(fct.p99), time(fct.max)),
+        };
+        let together = facts.flows.iter().all(|flow| flow.start == facts.flows[0].start);
+        if together && facts.completed == summary.flows.count {
+            text += &format!(" (line-rate floor {})", span(Duration(facts.ideal.floor)));
+        }
+    }
+    text
+}
+
+fn goodput(facts: &Facts, summary: &Summary) -> Option<String> {
+    let goodput = summary.flows.goodput_gbps?;
+    let mut text = match summary.flows.completed {
+        1 => format!("{} Gb/s", trimmed(goodput.mean, 2)),
+        _ => format!("mean {} Gb/s", trimmed(goodput.mean, 2)),
+    };
+    let alike = verdict::alike(facts);
+    if !alike.is_empty() {
+        text += &format!(" of {} fair share", trimmed(facts.ideal.share[0] / 1e9, 2));
+    }
+    if summary.flows.completed > 1 {
+        text += &format!(" · {} to {}", trimmed(goodput.min, 2), trimmed(goodput.max, 2));
+        let rates: Vec<f64> = alike.iter().filter_map(|&flow| facts.goodput(flow)).collect();
+        if let Some(jain) = stats::jain(&rates) {
+            text += &format!(", Jain {jain:.2}");
+        }
+    }
+    Some(text)
+}
+
+fn ecn(facts: &Facts, summary: &Summary) -> String {
+    if facts.scenario.switch.ecn.is_none() {
+        return "off".to_string();
+    }
+    let cnps = if facts.scenario.nic.cnp.echo_in_ack { "echoed marks" } else { "CNPs" };
+    format!(
+        "{} % of the data arrived marked, {} {cnps}, {} rate cuts",
+        trimmed(summary.ecn.marked_fraction * 100.0, 2),
+        grouped(summary.cnp.received),
+        grouped(facts.rate_cuts)
+    )
+}
+
+fn pfc(summary: &Summary, written: Option<&Written>) -> String {
+    let pfc = summary.pfc;
+    if pfc.pause_frames == 0 {
+        return "0 events".to_string();
+    }
+    let mut text = format!(
+        "{} pauses, {} resumes, {} paused in all",
+        grouped(pfc.pause_frames),
+        grouped(pfc.resume_frames),
+        time(pfc.paused_us_total)
+    );
+    if let Some((at, hop)) = written.and_then(|written| written.first_pause.as_ref()) {
+        text += &format!(", first at {}: {hop}", span(at.since(Time::ZERO)));
+    }
+    if pfc.watchdog_storms > 0 {
+        text += &format!(" · watchdog: {} storms, {} restores", pfc.watchdog_storms, pfc.watchdog_restores);
+    }
+    text
+}
+
+fn buffer(facts: &Facts, summary: &Summary) -> String {
+    let peak = facts.buffer_peaks.iter().copied().max().unwrap_or(0);
+    let mut text = format!("peak {} of {}", size(Bytes(peak)), size(facts.scenario.switch.buffer));
+    if let Some(port) = &summary.queues.peak_port {
+        text += &format!(" · longest queue {} at {port}", size(Bytes(summary.queues.peak_bytes)));
+    }
+    let ports = 0..facts.ports.len() as u32;
+    if let Some((port, class, held)) = facts.largest(ports, |class| u64::from(class.headroom_peak)) {
+        let limit = facts.ports[port as usize].classes[usize::from(class)].headroom_limit;
+        text += &format!(" · headroom peak {} of {}", size(Bytes(held)), size(Bytes(u64::from(limit))));
+    }
+    text
+}
+
+fn drops(summary: &Summary) -> String {
+    let reasons = summary.drops.by_reason.iter().filter(|(_, packets)| **packets > 0);
+    let reasons: Vec<String> =
+        reasons.map(|(name, packets)| format!("{name} {}", grouped(*packets))).collect();
+    format!("{} packets: {}", grouped(summary.drops.total), reasons.join(", "))
+}
+
+fn verdict_line(summary: &Summary) -> String {
+    let of = |severity| summary.verdict.findings.iter().filter(|f| f.severity == severity).count();
+    let counts: Vec<String> =
+        [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
+            .into_iter()
+            .map(|(severity, name)| (of(severity), name))
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, name)| count(n, name))
+            .collect();
+    let word = if summary.verdict.healthy { "healthy" } else { "not healthy" };
+    if counts.is_empty() { word.to_string() } else { format!("{word}, {}", counts.join(", ")) }
+}
+
+/// A time in microseconds in its best unit.
+fn time(us: f64) -> String {
+    match us {
+        t if t < 1.0 => format!("{:.0} ns", t * 1e3),
+        t if t < 1e3 => format!("{t:.2} us"),
+        t if t < 1e6 => format!("{:.2} ms", t / 1e3),
+        t => format!("{:.3} s", t / 1e6),
+    }
+}
+
+/// A figure with at most `decimals` decimals, without trailing zeros.
+fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
+/// A count with a thin gap every three digits: 1 204 330.
+fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_written_for_people() {
+        assert_eq!(grouped(1_204_330), "1 204 330");
+        assert_eq!(grouped(17), "17");
+        assert_eq!(trimmed(12.0, 2), "12");
+        assert_eq!(trimmed(392.071, 2), "392.07");
+        assert_eq!(time(2410.0), "2.41 ms");
+        assert_eq!(time(0.5), "500 ns");
+    }
+
+    #[test]
+    fn lines_wrap_under_their_figures() {
+        let mut body = String::new();
+        wrap(&mut body, "  note", &"word ".repeat(40));
+        let lines: Vec<&str> = body.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].starts_with("  note    word"));
+        assert!(lines[1].starts_with("          word"));
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+    }
+}

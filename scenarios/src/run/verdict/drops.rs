@@ -1,0 +1,139 @@
+//! Packets lost: where, why, and what was missing.
+
+use models::config::ClassKind;
+use models::counters::{DropReason, HeadroomLoss};
+use models::topology::PortIndex;
+
+use super::super::facts::Facts;
+use crate::check::text;
+use crate::finding::{Finding, Severity};
+
+/// Ports with lost headroom that get a finding each, the worst first.
+const MOST_PORTS: usize = 4;
+
+pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
+    headroom(facts, findings);
+    for reason in [
+        DropReason::Buffer,
+        DropReason::Egress,
+        DropReason::Ttl,
+        DropReason::NoRoute,
+        DropReason::LinkDown,
+        DropReason::LinkError,
+        DropReason::Fault,
+        DropReason::Nic,
+    ] {
+        other(facts, reason, findings);
+    }
+}
+
+/// One finding for each of the worst ports.
+fn headroom(facts: &Facts, findings: &mut Vec<Finding>) {
+    let mut losses: Vec<((PortIndex, u8), HeadroomLoss)> =
+        facts.losses.headroom.iter().map(|(place, loss)| (*place, *loss)).collect();
+    losses.sort_by_key(|(place, loss)| (std::cmp::Reverse(loss.packets), *place));
+    let rest = losses.len().saturating_sub(MOST_PORTS);
+    for (index, ((port, class), loss)) in losses.into_iter().take(MOST_PORTS).enumerate() {
+        let limit = u64::from(facts.ports[port as usize].classes[usize::from(class)].headroom_limit);
+        let needed = limit + loss.missing;
+        let link = facts.graph.link_of(port);
+        let more = match rest {
+            n if n > 0 && index + 1 == MOST_PORTS => {
+                format!(" {n} more ports lost packets so: see ports.csv.")
+            }
+            _ => String::new(),
+        };
+        let text = format!(
+            "{} packets of lossless class {class} lost: headroom {limit} needed {needed}, {} B were missing after a \
+             PAUSE on a link of {} and {}. Set switch.headroom to \"auto\" or to at least {needed}B; `fabsim check` \
+             says what each link requires.{more}",
+            loss.packets,
+            loss.missing,
+            text::distance(link.delay),
+            link.rate,
+        );
+        let place = format!("{} class {class}", facts.graph.port_name(port));
+        findings.push(Finding::new(Severity::Error, "headroom-overrun", place, text));
+    }
+}
+
+fn other(facts: &Facts, reason: DropReason, findings: &mut Vec<Finding>) {
+    let mut ports: Vec<(u64, PortIndex)> = facts
+        .losses
+        .by_port
+        .iter()
+        .filter(|((_, why), _)| *why == reason)
+        .map(|((port, _), packets)| (*packets, *port))
+        .collect();
+    let total = facts.counters.drops[reason as usize];
+    if total == 0 {
+        return;
+    }
+    ports.sort_by_key(|&(packets, port)| (std::cmp::Reverse(packets), port));
+    let places = ports.iter().map(|&(packets, port)| format!("{} ({packets})", facts.graph.port_name(port)));
+    let place = text::list(places.collect::<Vec<_>>().into_iter());
+    let packets = text::count(total as usize, "packet");
+    let (code, text) = describe(facts, reason, &packets);
+    findings.push(Finding::new(Severity::Warning, code, place, text));
+}
+
+fn describe(facts: &Facts, reason: DropReason, packets: &str) -> (&'static str, String) {
+    let lossless = facts.scenario.switch.classes.iter().any(|c| c.kind == ClassKind::Lossless);
+    match reason {
+        DropReason::Buffer => (
+            "buffer-drops",
+            format!(
+                "{packets} of lossy classes lost: the ingress limit (switch.lossy_ingress) or the shared memory was \
+                 full. Make the class lossless, let senders slow down earlier (switch.ecn.kmin), or enlarge \
+                 switch.buffer."
+            ),
+        ),
+        DropReason::Egress if lossless && facts.scenario.switch.lossless_egress.is_some() => (
+            "egress-drops",
+            format!(
+                "{packets} lost at the limit of an egress queue: switch.lossless_egress drops before PFC can pause \
+                 the senders. Leave it out for lossless classes, or set it above the sum of all ingress XOFFs."
+            ),
+        ),
+        DropReason::Egress => (
+            "egress-drops",
+            format!(
+                "{packets} lost at the limit of an egress queue (switch.lossy_egress): the queue outgrew it."
+            ),
+        ),
+        DropReason::Ttl => (
+            "ttl-drops",
+            format!(
+                "{packets} lost because they had crossed as many links as their TTL allows: there is a routing loop. \
+                 Look at routing.routes and at the paths of flows."
+            ),
+        ),
+        DropReason::NoRoute => {
+            ("no-route-drops", format!("{packets} lost at switches without a route to their destination."))
+        }
+        DropReason::LinkDown => (
+            "link-down-drops",
+            format!(
+                "{packets} lost at links that were down. routing.convergence and routing.on_failure say how long \
+                 switches go on sending there."
+            ),
+        ),
+        DropReason::LinkError => (
+            "link-error-drops",
+            format!(
+                "{packets} lost to bit errors on links with an error_rate. Replace the cable or transceiver."
+            ),
+        ),
+        DropReason::Fault => {
+            ("injected-drops", format!("{packets} dropped by the faults of the scenario (drop-every)."))
+        }
+        DropReason::Nic => (
+            "nic-drops",
+            format!(
+                "{packets} lost at a NIC whose receive buffer was full or that had stopped: nic.receive_xoff leaves \
+                 too little of nic.receive_buffer for what arrives after its PAUSE."
+            ),
+        ),
+        DropReason::Headroom | DropReason::Watchdog => ("drops", format!("{packets} lost.")),
+    }
+}

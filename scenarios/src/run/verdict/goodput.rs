@@ -1,0 +1,148 @@
+//! Goodput against what the links allow: collapse and its cause, unfair shares, flows that share a path.
+
+use std::collections::BTreeMap;
+
+use models::topology::PortIndex;
+use sim_core::stats;
+
+use super::super::facts::Facts;
+use super::super::ideal::wire_bytes;
+use super::{flow_names, percent};
+use crate::check::text;
+use crate::finding::{Finding, Severity};
+
+/// Efficiency below which goodput has collapsed.
+const COLLAPSED: f64 = 0.5;
+/// Efficiency below which it is worth a word.
+const LOW: f64 = 0.85;
+/// Fairness below which it is worth a word.
+const UNFAIR: f64 = 0.9;
+
+pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
+    efficiency(facts, findings);
+    fairness(facts, findings);
+}
+
+/// Time a flow needs at its even share of its hosts' links, over the time it took: at most about 1.
+fn efficiencies(facts: &Facts) -> Vec<f64> {
+    (0..facts.flows.len())
+        .filter_map(|flow| {
+            let alone = facts.ideal.fct[flow] as f64;
+            let shared = facts.flows[flow].bytes().0 as f64 * 8e12 / facts.ideal.share[flow];
+            let due = alone.max(shared);
+            match facts.states[flow].fct() {
+                Some(fct) => Some(due / fct.0.max(1) as f64),
+                None => {
+                    let taken = facts.sim_time.0.checked_sub(facts.states[flow].started?.0)? as f64;
+                    let done = facts.delivered[flow] as f64 / facts.flows[flow].bytes().0 as f64;
+                    (taken > alone).then_some(due * done / taken)
+                }
+            }
+        })
+        .collect()
+}
+
+fn efficiency(facts: &Facts, findings: &mut Vec<Finding>) {
+    let sample = efficiencies(facts);
+    let Some(mean) = stats::mean(&sample) else { return };
+    if mean >= LOW {
+        return;
+    }
+    let counters = facts.counters;
+    let got = format!("flows reach {} of their even share of the hosts' links on average", percent(mean));
+    let again = counters.retransmissions as f64 / counters.data_sent.max(1) as f64;
+    let crossing = busiest_link(facts);
+    let severity = if mean < COLLAPSED { Severity::Warning } else { Severity::Note };
+    let (severity, code, text) = if counters.dropped() > 0 && (again > 0.02 || counters.timeouts > 0) {
+        let text = format!(
+            "{got}: collapse by drops and retransmissions. {} packets were lost, {} of what was sent was sent before, and \
+             {} timeouts passed.",
+            counters.dropped(),
+            percent(again),
+            counters.timeouts,
+        );
+        (severity, "collapse-drops", text)
+    } else if let Some((port, flows, wanted)) = crossing {
+        let rate = facts.graph.link_of(port).rate.as_gbps();
+        let text = format!(
+            "{got}: {} share {}, and together want {wanted:.0} Gb/s of its {rate:.0}: {}. Spread them (routing.mode \
+             spray or adaptive, another seed), or add links.",
+            text::count(flows.len(), "flow"),
+            facts.graph.port_name(port),
+            flow_names(facts, &flows),
+        );
+        (Severity::Note, "path-collision", text)
+    } else if counters.dropped() == 0 && counters.cnp_received > 0 && counters.pause_frames == 0 {
+        let text = format!(
+            "{got} without a single drop or pause: CNPs hold the rates down. {} CNPs and {} rate cuts; {} of the data \
+             arrived marked. Raise switch.ecn.kmin, or let DCQCN recover faster (increase_timer, additive_increase).",
+            counters.cnp_received,
+            facts.rate_cuts,
+            percent(counters.data_delivered_marked as f64 / counters.data_delivered.max(1) as f64),
+        );
+        (severity, "collapse-cnp", text)
+    } else {
+        let paused: u64 = facts.ports.iter().flat_map(|p| &p.classes).map(|c| c.paused).max().unwrap_or(0);
+        let text = format!(
+            "{got}. Drops: {}, CNPs: {}, longest a port was paused: {} of the run.",
+            counters.dropped(),
+            counters.cnp_received,
+            percent(paused as f64 / facts.drained.0.max(1) as f64),
+        );
+        (severity, "low-goodput", text)
+    };
+    findings.push(Finding::new(severity, code, "flows", text));
+}
+
+/// The link between switches that is asked for most beyond its rate by flows at their even shares: its port, the
+/// flows, and what they want in Gb/s.
+fn busiest_link(facts: &Facts) -> Option<(PortIndex, Vec<usize>, f64)> {
+    let mut wanted: BTreeMap<PortIndex, (f64, Vec<usize>)> = BTreeMap::new();
+    for (flow, way) in facts.ways.iter().enumerate() {
+        let f = &facts.flows[flow];
+        let wire = wire_bytes(f, &facts.scenario.nic) as f64 / f.bytes().0 as f64;
+        for &port in way.iter().flatten() {
+            let end = facts.graph.ports[port as usize];
+            if facts.graph.is_host(end.node) || facts.graph.is_host(end.peer_node) {
+                continue;
+            }
+            let entry = wanted.entry(port).or_default();
+            entry.0 += facts.ideal.share[flow] * wire;
+            entry.1.push(flow);
+        }
+    }
+    let over = |port: PortIndex, rate: f64| rate / facts.graph.link_of(port).rate.0 as f64;
+    let (port, (rate, flows)) = wanted
+        .into_iter()
+        .max_by(|a, b| over(a.0, a.1.0).total_cmp(&over(b.0, b.1.0)).then(b.0.cmp(&a.0)))?;
+    (over(port, rate) > 1.05 && flows.len() > 1).then_some((port, flows, rate / 1e9))
+}
+
+/// Fairness among flows that are due the same: alike in size, start and share.
+fn fairness(facts: &Facts, findings: &mut Vec<Finding>) {
+    let alike = alike(facts);
+    let rates: Vec<f64> = alike.iter().filter_map(|&flow| facts.goodput(flow)).collect();
+    if rates.len() < 2 || rates.len() < alike.len() {
+        return;
+    }
+    let Some(jain) = stats::jain(&rates).filter(|jain| *jain < UNFAIR) else { return };
+    let (least, most) = rates.iter().fold((f64::INFINITY, 0.0f64), |(l, m), &r| (l.min(r), m.max(r)));
+    let severity = if jain < COLLAPSED { Severity::Warning } else { Severity::Note };
+    let text = format!(
+        "unfair: {} alike got {:.2} to {:.2} Gb/s, Jain's index {jain:.2} (1 is even).",
+        text::count(rates.len(), "flow"),
+        least / 1e9,
+        most / 1e9,
+    );
+    findings.push(Finding::new(severity, "unfair-goodput", "flows", text));
+}
+
+/// All flows if they are alike in size, start and share, else none.
+pub(in super::super) fn alike(facts: &Facts) -> Vec<usize> {
+    let Some(first) = facts.flows.first() else { return Vec::new() };
+    let share = facts.ideal.share[0];
+    let same = facts.flows.iter().zip(&facts.ideal.share).all(|(flow, &its)| {
+        flow.bytes() == first.bytes() && flow.start == first.start && (its - share).abs() <= share * 0.01
+    });
+    if same { (0..facts.flows.len()).collect() } else { Vec::new() }
+}

@@ -67,7 +67,12 @@ fn page(name: &str, findings: &[Finding]) -> String {
     let mut out = if findings.is_empty() {
         format!("{name}: nothing found\n")
     } else {
-        format!("{name}: {errors} errors, {warnings} warnings, {notes} notes\n")
+        let counts: Vec<String> = [(errors, "error"), (warnings, "warning"), (notes, "note")]
+            .into_iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, what)| format!("{n} {what}{}", if n == 1 { "" } else { "s" }))
+            .collect();
+        format!("{name}: {}\n", counts.join(", "))
     };
     for finding in findings {
         let label = match finding.severity {

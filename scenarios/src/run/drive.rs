@@ -280,3 +280,149 @@ fn control_grid(
     let grid = busiest / POINTS / FINEST.0 * FINEST.0;
     Duration(grid.clamp(FINEST.0, COARSEST.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use super::super::test_runs::{flows, incast, only, run, scenario, star};
+    use super::super::{Silent, prepare};
+    use super::*;
+
+    /// An incast that pauses.
+    fn pausing() -> Value {
+        json!({ "topology": star(9, 100, 10), "traffic": incast(8, "4MB") })
+    }
+
+    fn read(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+        std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| {
+                (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap())
+            })
+            .collect()
+    }
+
+    fn with_files(object: Value, folder: &Path) -> Outcome {
+        execute(prepare(&scenario(object)).unwrap(), Some(folder), &mut Silent).unwrap()
+    }
+
+    #[test]
+    fn a_run_ends_when_all_has_arrived() {
+        let summary = run(pausing()).summary;
+        assert!(summary.pfc.pause_frames > 0 && summary.cnp.sent > 0);
+        assert_eq!(summary.cnp.sent, summary.cnp.received);
+        let fct = summary.flows.fct_us.unwrap();
+        // The drain is not counted: simulated time is the last completion.
+        assert!((summary.sim_time_ns / 1e3 - fct.max).abs() < 1.0, "{} {}", summary.sim_time_ns, fct.max);
+    }
+
+    #[test]
+    fn the_same_run_writes_the_same_bytes_and_files_do_not_change_the_summary() {
+        let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let first = with_files(pausing(), a.path());
+        with_files(pausing(), b.path());
+        let (a, b) = (read(a.path()), read(b.path()));
+        let names: Vec<&str> = a.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["flows.csv", "pfc.csv", "ports.csv", "queues.csv", "rates.csv", "scenario.json", "summary.json"]
+        );
+        assert_eq!(a, b);
+        assert_eq!(first.summary, run(pausing()).summary);
+    }
+
+    /// Every pause is in the file, and the counters of the ports agree with it.
+    #[test]
+    fn pfc_csv_holds_what_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let outcome = with_files(pausing(), folder.path());
+        let text = std::fs::read_to_string(folder.path().join("pfc.csv")).unwrap();
+        let of = |action: &str| text.lines().filter(|line| line.ends_with(action)).count() as u64;
+        let pfc = outcome.summary.pfc;
+        assert_eq!(of(",pause") + of(",refresh"), pfc.pause_frames);
+        assert_eq!(of(",resume"), pfc.resume_frames);
+        assert_eq!(of(",pause"), of(",resume"), "nothing stays paused");
+        let (at, hop) = outcome.written.unwrap().first_pause.unwrap();
+        assert!(at > Time::ZERO && hop.starts_with("switch0:") && hop.contains(" → host"), "{hop}");
+    }
+
+    #[test]
+    fn without_pauses_the_file_has_its_header_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let object = json!({ "topology": star(2, 100, 10), "traffic": flows(&[("host0", "host1", "1MB")]) });
+        let outcome = with_files(object, folder.path());
+        let text = std::fs::read_to_string(folder.path().join("pfc.csv")).unwrap();
+        assert_eq!(text, "time_us,port,peer,class,action\n");
+        assert!(only(&outcome, "pfc-quiet").text.starts_with("0 events"));
+        assert!(outcome.page.body.contains("PFC       0 events"));
+    }
+
+    #[test]
+    fn limits_act_and_are_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut object = pausing();
+        object["output"] =
+            json!({ "sample_interval": "5us", "rate_flows": 3, "queue_rows": 1, "pfc_rows": 4 });
+        object["topology"] = star(9, 100, 100);
+        object["traffic"] = json!([
+            { "incast": { "senders": 8, "size": "4MB" } }, { "incast": { "senders": 4, "size": "1MB", "receiver": "host8" } }
+        ]);
+        let outcome = with_files(object.clone(), folder.path());
+        let lines = |name: &str| {
+            let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
+            text.lines().skip(1).map(String::from).collect::<Vec<String>>()
+        };
+        assert_eq!(lines("pfc.csv").len(), 4);
+        assert!(
+            lines("rates.csv").iter().all(|line| ["0", "1", "2"].contains(&line.split(',').nth(1).unwrap()))
+        );
+        let times: Vec<String> =
+            lines("queues.csv").iter().map(|l| l.split(',').next().unwrap().to_string()).collect();
+        let mut once = times.clone();
+        once.dedup();
+        assert_eq!(times, once, "one row a sample");
+        assert!(times.iter().all(|t| t.parse::<f64>().unwrap() % 5.0 == 0.0));
+        let said = outcome.written.unwrap().limits.join("\n");
+        for name in [
+            "pfc.csv holds the first 4 events",
+            "queues.csv holds the 1 longest",
+            "rates.csv holds the first 3 of 12",
+        ] {
+            assert!(said.contains(name), "{said}");
+        }
+        object["output"]["sample_interval"] = json!("0us");
+        with_files(object, folder.path());
+        assert!(!folder.path().join("queues.csv").exists(), "files of an earlier run are removed");
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_run_and_keeps_what_there_is() {
+        if !Path::new("/dev/full").exists() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/full", folder.path().join("rates.csv")).unwrap();
+        let outcome = with_files(pausing(), folder.path());
+        let error = outcome.write_error.as_ref().expect("the disk is full");
+        assert!(error.path.ends_with("rates.csv"), "{error}");
+        assert!(error.to_string().contains("No space left on device"), "{error}");
+        assert!(folder.path().join("scenario.json").exists() && folder.path().join("pfc.csv").exists());
+    }
+
+    #[test]
+    fn a_folder_that_is_a_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("taken");
+        std::fs::write(&file, "x").unwrap();
+        let prepared = prepare(&scenario(pausing())).unwrap();
+        let error = execute(prepared.clone(), Some(&file), &mut Silent).unwrap_err().to_string();
+        assert!(error.contains("taken: it is a file, but a folder is due"), "{error}");
+        let below = execute(prepared, Some(&file.join("deeper")), &mut Silent).unwrap_err().to_string();
+        assert!(below.contains("the folder cannot be made"), "{below}");
+    }
+}

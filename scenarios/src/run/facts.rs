@@ -12,7 +12,7 @@ use sim_core::queue::EventQueue;
 use sim_core::{Duration, Time};
 
 use super::drive::End;
-use super::ideal::Ideal;
+use super::ideal::{Ideal, wire_factor};
 use super::prepare::Prepared;
 use super::watch::Watch;
 use crate::finding::Finding;
@@ -105,6 +105,8 @@ pub struct Facts<'a> {
     pub ideal: Ideal,
     /// The ports each flow crosses; `None` where packets of a flow part ways.
     pub ways: Vec<Option<Vec<PortIndex>>>,
+    /// What the flows across each port want at their even shares of the hosts' links, in bit/s on the wire.
+    pub wanted: Vec<f64>,
 }
 
 impl<'a> Facts<'a> {
@@ -120,6 +122,14 @@ impl<'a> Facts<'a> {
         let count = flows.len() as u32;
         let switches = graph.nodes() - graph.hosts;
         let Prepared { scenario, params, findings: checked, .. } = prepared;
+        let ideal = Ideal::new(scenario, graph, flows, fabric.paths());
+        let ways: Vec<Option<Vec<PortIndex>>> =
+            (0..count).map(|flow| fabric.way(flow).map(|way| way.ports)).collect();
+        let mut wanted = vec![0.0; graph.ports.len()];
+        for (flow, way) in ways.iter().enumerate() {
+            let share = ideal.share[flow] * wire_factor(&flows[flow], &scenario.nic);
+            way.iter().flatten().for_each(|&port| wanted[port as usize] += share);
+        }
         Self {
             scenario,
             params,
@@ -141,8 +151,9 @@ impl<'a> Facts<'a> {
             sim_time,
             drained: fabric.now(),
             watch,
-            ideal: Ideal::new(scenario, graph, flows, fabric.paths()),
-            ways: (0..count).map(|flow| fabric.way(flow).map(|way| way.ports)).collect(),
+            ideal,
+            ways,
+            wanted,
         }
     }
 

@@ -12,6 +12,8 @@ mod observer;
 mod page;
 mod prepare;
 mod summary;
+#[cfg(test)]
+mod test_runs;
 mod verdict;
 mod watch;
 

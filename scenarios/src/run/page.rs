@@ -192,15 +192,15 @@ fn goodput(facts: &Facts, summary: &Summary) -> Option<String> {
         1 => format!("{} Gb/s", trimmed(goodput.mean, 2)),
         _ => format!("mean {} Gb/s", trimmed(goodput.mean, 2)),
     };
+    if summary.flows.completed > 1 {
+        text += &format!(", {} to {}", trimmed(goodput.min, 2), trimmed(goodput.max, 2));
+    }
     let alike = verdict::alike(facts);
     if !alike.is_empty() {
-        text += &format!(" of {} fair share", trimmed(facts.ideal.share[0] / 1e9, 2));
-    }
-    if summary.flows.completed > 1 {
-        text += &format!(" · {} to {}", trimmed(goodput.min, 2), trimmed(goodput.max, 2));
+        text += &format!(" (even share of the hosts' links {})", trimmed(facts.ideal.share[0] / 1e9, 2));
         let rates: Vec<f64> = alike.iter().filter_map(|&flow| facts.goodput(flow)).collect();
-        if let Some(jain) = stats::jain(&rates) {
-            text += &format!(", Jain {jain:.2}");
+        if let Some(jain) = stats::jain(&rates).filter(|_| rates.len() > 1) {
+            text += &format!(" · Jain {jain:.2}");
         }
     }
     Some(text)

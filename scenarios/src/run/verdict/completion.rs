@@ -78,3 +78,78 @@ fn waiting(facts: &Facts) -> String {
     debug_assert!(facts.states.iter().any(|s: &FlowState| s.finished.is_none()));
     format!("{}{rest}", names.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::drive::End;
+    use super::super::super::test_runs::{flows, found, leaf_spine, only, run, scenario, star};
+    use super::super::super::{Observer, Poll, Progress, execute, prepare};
+
+    #[test]
+    fn a_stall_lists_the_waiting_flows() {
+        let outcome = run(json!({
+            "topology": leaf_spine(2, 1, 2),
+            "routing": { "on_failure": "none" },
+            "traffic": flows(&[("host0", "host2", "1MB"), ("host0", "host1", "1MB")]),
+            "faults": [{ "link-down": { "a": "leaf0", "b": "spine0", "at": "20us" } }],
+            "run": { "stall_limit": "5ms" }
+        }));
+        assert_eq!(outcome.end, End::Stalled);
+        let finding = only(&outcome, "stalled");
+        assert!(finding.text.contains("flow 0 (host0 to host2): "), "{}", finding.text);
+        assert!(!finding.text.contains("flow 1"), "{}", finding.text);
+        assert!(!outcome.summary.verdict.healthy);
+        assert!((5.0e6..6.0e6).contains(&outcome.summary.sim_time_ns), "{}", outcome.summary.sim_time_ns);
+    }
+
+    #[test]
+    fn an_end_before_completion_is_a_note() {
+        let outcome = run(json!({
+            "topology": star(2, 100, 10),
+            "traffic": [{ "flows": { "list": [
+                { "from": "host0", "to": "host1", "size": "10MB" },
+                { "from": "host0", "to": "host1", "size": "1MB", "start": "1s" }
+            ] } }],
+            "run": { "until": "100us" }
+        }));
+        assert_eq!((outcome.end.clone(), outcome.summary.sim_time_ns), (End::Until, 100_000.0));
+        let finding = only(&outcome, "unfinished-flows");
+        assert!(
+            finding.text.contains("0 of 2 flows were done, 1 under way, 1 not yet started"),
+            "{}",
+            finding.text
+        );
+        assert_eq!((outcome.summary.flows.fct_us, outcome.summary.flows.goodput_gbps), (None, None));
+        assert!(outcome.summary.verdict.healthy);
+    }
+
+    struct StopAfter(u32, Vec<Progress>);
+
+    impl Observer for StopAfter {
+        fn poll(&mut self) -> Poll {
+            self.0 -= 1;
+            if self.0 == 0 { Poll::Stop } else { Poll::Report }
+        }
+
+        fn progress(&mut self, progress: &Progress) {
+            self.1.push(*progress);
+        }
+    }
+
+    #[test]
+    fn an_observer_sees_progress_and_can_stop() {
+        let object = json!({ "topology": star(2, 100, 10), "traffic": flows(&[("host0", "host1", "10MB")]) });
+        let mut observer = StopAfter(10, Vec::new());
+        let outcome = execute(prepare(&scenario(object)).unwrap(), None, &mut observer).unwrap();
+        assert_eq!(outcome.end, End::Interrupted);
+        assert!(only(&outcome, "interrupted").text.starts_with("incomplete: "));
+        assert!(!outcome.summary.verdict.healthy && outcome.summary.packet_hops > 0);
+        let seen = &observer.1;
+        assert_eq!(seen.len(), 9);
+        assert!(seen.windows(2).all(|w| w[0].now < w[1].now && w[0].fraction < w[1].fraction));
+        assert!(seen[8].fraction < 1.0 && seen[8].packet_hops > 0 && seen[8].flows == 1);
+        assert!(found(&outcome, "unfinished-flows").is_empty());
+    }
+}

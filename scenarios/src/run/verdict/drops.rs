@@ -137,3 +137,65 @@ fn describe(facts: &Facts, reason: DropReason, packets: &str) -> (&'static str, 
         DropReason::Headroom | DropReason::Watchdog => ("drops", format!("{packets} lost.")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::test_runs::{found, incast, leaf_spine, only, run, star};
+    use crate::finding::Severity;
+
+    /// Two senders on cables of 300 m with the headroom of 40 m.
+    fn long_cables(headroom: &str) -> serde_json::Value {
+        json!({
+            "topology": star(3, 100, 300),
+            "nic": { "mtu": "9000B", "header": "216B" },
+            "switch": { "headroom": { "bytes": headroom }, "ecn": null },
+            "congestion": "none",
+            "traffic": incast(2, "20MB")
+        })
+    }
+
+    #[test]
+    fn missing_headroom_is_told_in_bytes() {
+        let outcome = run(long_cables("38912B"));
+        let findings = found(&outcome, "headroom-overrun");
+        assert_eq!(findings.len(), 2, "both senders' ports");
+        let finding = &findings[0];
+        assert_eq!(finding.severity, Severity::Error);
+        let text = &finding.text;
+        assert!(text.contains("headroom 38912 needed "), "{text}");
+        let needed: u64 = text.split("needed ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+        assert!((40_000..60_000).contains(&needed), "{text}");
+        assert_eq!(outcome.summary.headroom.overruns, outcome.summary.drops.total);
+        assert!(!outcome.summary.verdict.healthy);
+
+        // What it says is needed is enough.
+        let outcome = run(long_cables(&format!("{}B", needed + 9216)));
+        assert_eq!(outcome.summary.drops.total, 0);
+        assert!(found(&outcome, "headroom-overrun").is_empty());
+    }
+
+    #[test]
+    fn other_losses_name_their_cause() {
+        let lossy = run(json!({
+            "topology": star(9, 100, 10),
+            "switch": { "buffer": "200KB", "classes": [], "ecn": null },
+            "congestion": "none",
+            "traffic": incast(8, "1MB")
+        }));
+        assert!(only(&lossy, "egress-drops").text.contains("switch.lossy_egress"));
+
+        let cut = run(json!({
+            "topology": leaf_spine(2, 1, 1),
+            "routing": { "on_failure": "none" },
+            "nic": { "retransmission_timeout": "200us" },
+            "traffic": [{ "flows": { "list": [{ "from": "host0", "to": "host1", "size": "1MB" }] } }],
+            "faults": [{ "link-down": { "a": "leaf0", "b": "spine0", "at": "20us", "until": "300us" } }]
+        }));
+        assert_eq!(cut.summary.flows.completed, 1);
+        let place = only(&cut, "link-down-drops").place;
+        assert!(place.starts_with("leaf0:0 ("), "{place}");
+        assert!(only(&cut, "timeouts").text.contains("200.00 us"));
+    }
+}

@@ -1,12 +1,9 @@
 //! Goodput against what the links allow: collapse and its cause, unfair shares, flows that share a path.
 
-use std::collections::BTreeMap;
-
 use models::topology::PortIndex;
 use sim_core::stats;
 
 use super::super::facts::Facts;
-use super::super::ideal::wire_bytes;
 use super::{flow_names, percent};
 use crate::check::text;
 use crate::finding::{Finding, Severity};
@@ -97,25 +94,18 @@ fn efficiency(facts: &Facts, findings: &mut Vec<Finding>) {
 /// The link between switches that is asked for most beyond its rate by flows at their even shares: its port, the
 /// flows, and what they want in Gb/s.
 fn busiest_link(facts: &Facts) -> Option<(PortIndex, Vec<usize>, f64)> {
-    let mut wanted: BTreeMap<PortIndex, (f64, Vec<usize>)> = BTreeMap::new();
-    for (flow, way) in facts.ways.iter().enumerate() {
-        let f = &facts.flows[flow];
-        let wire = wire_bytes(f, &facts.scenario.nic) as f64 / f.bytes().0 as f64;
-        for &port in way.iter().flatten() {
-            let end = facts.graph.ports[port as usize];
-            if facts.graph.is_host(end.node) || facts.graph.is_host(end.peer_node) {
-                continue;
-            }
-            let entry = wanted.entry(port).or_default();
-            entry.0 += facts.ideal.share[flow] * wire;
-            entry.1.push(flow);
-        }
-    }
-    let over = |port: PortIndex, rate: f64| rate / facts.graph.link_of(port).rate.0 as f64;
-    let (port, (rate, flows)) = wanted
-        .into_iter()
-        .max_by(|a, b| over(a.0, a.1.0).total_cmp(&over(b.0, b.1.0)).then(b.0.cmp(&a.0)))?;
-    (over(port, rate) > 1.05 && flows.len() > 1).then_some((port, flows, rate / 1e9))
+    let graph = facts.graph;
+    let over = |port: PortIndex| facts.wanted[port as usize] / graph.link_of(port).rate.0 as f64;
+    let between_switches = |port: &PortIndex| !graph.is_host(graph.ports[*port as usize].peer_node);
+    let port = facts
+        .switch_ports()
+        .filter(between_switches)
+        .max_by(|&a, &b| over(a).total_cmp(&over(b)).then(b.cmp(&a)))
+        .filter(|&port| over(port) > 1.05)?;
+    let flows: Vec<usize> = (0..facts.flows.len())
+        .filter(|&flow| facts.ways[flow].as_ref().is_some_and(|way| way.contains(&port)))
+        .collect();
+    (flows.len() > 1).then_some((port, flows, facts.wanted[port as usize] / 1e9))
 }
 
 /// Fairness among flows that are due the same: alike in size, start and share.
@@ -145,4 +135,79 @@ pub(in super::super) fn alike(facts: &Facts) -> Vec<usize> {
         flow.bytes() == first.bytes() && flow.start == first.start && (its - share).abs() <= share * 0.01
     });
     if same { (0..facts.flows.len()).collect() } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::test_runs::{flows, found, incast, leaf_spine, only, run, star};
+
+    /// Lossy memory that is too small, and go-back-n: the collapse of perftest#219.
+    #[test]
+    fn collapse_by_losses_and_collapse_by_cnps_are_told_apart() {
+        let drops = run(json!({
+            "topology": star(9, 25, 10),
+            "switch": { "buffer": "100KB", "classes": [], "ecn": null },
+            "nic": { "mtu": "1024B", "retransmission_timeout": "4ms" },
+            "congestion": "none",
+            "traffic": incast(8, "1MB")
+        }));
+        let text = only(&drops, "collapse-drops").text;
+        assert!(text.contains("collapse by drops and retransmissions"), "{text}");
+        assert!(found(&drops, "collapse-cnp").is_empty());
+
+        let cnps = run(json!({
+            "topology": star(3, 25, 10),
+            "switch": { "ecn": { "kmin": "2KB", "kmax": "4KB", "pmax": 1.0, "reference_rate": null } },
+            "congestion": { "dcqcn": { "preset": "sigcomm15", "increase_timer": "5ms", "byte_counter": "0B" } },
+            "traffic": incast(2, "10MB")
+        }));
+        assert_eq!((cnps.summary.drops.total, cnps.summary.pfc.pause_frames), (0, 0));
+        let text = only(&cnps, "collapse-cnp").text;
+        assert!(text.contains("without a single drop or pause"), "{text}");
+        assert!(found(&cnps, "collapse-drops").is_empty());
+    }
+
+    #[test]
+    fn flows_on_one_link_between_switches_are_named() {
+        let outcome = run(json!({
+            "topology": leaf_spine(2, 1, 4),
+            "congestion": "none",
+            "traffic": [{ "permutation": { "size": "4MB", "shift": 4 } }]
+        }));
+        let finding = only(&outcome, "path-collision");
+        assert!(
+            finding.text.contains("4 flows share leaf0:4, and together want 400 Gb/s of its 100"),
+            "{}",
+            finding.text
+        );
+    }
+
+    #[test]
+    fn an_even_share_says_nothing() {
+        let outcome = run(json!({
+            "topology": star(3, 100, 10),
+            "congestion": "none",
+            "traffic": incast(2, "10MB")
+        }));
+        for code in ["unfair-goodput", "low-goodput", "path-collision", "collapse-drops", "collapse-cnp"] {
+            assert!(found(&outcome, code).is_empty(), "{code}");
+        }
+        assert!(outcome.summary.verdict.healthy);
+    }
+
+    #[test]
+    fn unequal_flows_are_unfair() {
+        // Two flows alike from host1 share its link; host2 has its own: 1/4, 1/4, 1/2 would be even per host.
+        let outcome = run(json!({
+            "topology": leaf_spine(3, 1, 3),
+            "congestion": "none",
+            "traffic": flows(&[
+                ("host3", "host0", "8MB"), ("host4", "host0", "8MB"), ("host5", "host0", "8MB"), ("host6", "host0", "8MB")
+            ])
+        }));
+        let finding = only(&outcome, "unfair-goodput");
+        assert!(finding.text.contains("4 flows alike"), "{}", finding.text);
+    }
 }

@@ -2,7 +2,6 @@
 
 use models::deadlock::storm::PauseCause;
 use models::topology::PortIndex;
-use sim_core::Time;
 
 use super::super::facts::Facts;
 use super::super::watch::TreeWatch;
@@ -51,7 +50,7 @@ fn report(
         text::count(tree.reached.len(), "port"),
         tree.most,
         percent(stood.min(1.0)),
-        order(facts, tree),
+        order(facts, tree, false),
     );
     if victims.is_empty() {
         let text =
@@ -75,6 +74,51 @@ fn report(
         text::count(victims.len(), "flow"),
         flow_names(facts, victims),
     );
-    debug_assert!(tree.first > Time::ZERO);
     findings.push(Finding::new(Severity::Warning, "pause-tree", name, text));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::super::test_runs::{found, leaf_spine, only, run};
+    use crate::finding::Severity;
+
+    /// Five hosts send to host6, one of them from leaf 0, and host1 of leaf 0 sends to host7: it meets them only on the
+    /// way, where there is room for both.
+    fn victim(congestion: Value) -> Value {
+        let flow = |from: &str, to: &str| {
+            let rate =
+                if from < "host2" && from != "host10" && from != "host11" { "40Gbps" } else { "100Gbps" };
+            json!({ "from": from, "to": to, "size": "4MB", "rate": rate })
+        };
+        json!({
+            "topology": leaf_spine(2, 1, 6),
+            "switch": { "buffer": "4MB", "ecn": { "kmin": "20KB", "kmax": "80KB" } },
+            "congestion": congestion,
+            "traffic": [{ "flows": { "list": [
+                flow("host8", "host6"), flow("host9", "host6"), flow("host10", "host6"), flow("host11", "host6"),
+                flow("host0", "host6"), flow("host1", "host7")
+            ] } }]
+        })
+    }
+
+    #[test]
+    fn a_flow_that_only_meets_the_pauses_is_a_victim() {
+        let outcome = run(victim(json!("none")));
+        let finding = only(&outcome, "pause-tree");
+        assert_eq!((finding.severity, finding.place.as_str()), (Severity::Warning, "leaf1:0"));
+        assert!(finding.text.contains("flow 5 (host1 to host7)"), "{}", finding.text);
+        assert!(found(&outcome, "pfc-storm").is_empty());
+        assert!(!outcome.summary.verdict.healthy);
+    }
+
+    #[test]
+    fn back_pressure_without_victims_is_a_note() {
+        let mut object = victim(json!("none"));
+        object["traffic"][0]["flows"]["list"].as_array_mut().unwrap().pop();
+        let outcome = run(object);
+        assert_eq!(only(&outcome, "pause-tree").severity, Severity::Note);
+        assert!(outcome.summary.verdict.healthy);
+    }
 }

@@ -48,3 +48,30 @@ pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
     );
     findings.push(Finding::new(Severity::Note, "queue-above-kmax", name, text));
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::test_runs::{found, incast, only, run, star};
+
+    fn marking(kmax: &str) -> serde_json::Value {
+        json!({
+            "topology": star(9, 100, 10),
+            "switch": { "ecn": { "kmin": "10KB", "kmax": kmax, "reference_rate": null } },
+            "congestion": "none",
+            "traffic": incast(8, "2MB")
+        })
+    }
+
+    #[test]
+    fn time_above_kmax_is_told() {
+        let finding = only(&run(marking("50KB")), "queue-above-kmax");
+        assert_eq!(finding.place, "switch0:0");
+        let part: f64 =
+            finding.text.split("for ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!((80.0..=100.0).contains(&part), "{}", finding.text);
+        assert!(finding.text.contains("nobody heeds"), "{}", finding.text);
+        assert!(found(&run(marking("30MB")), "queue-above-kmax").is_empty());
+    }
+}

@@ -99,3 +99,45 @@ fn window(facts: &Facts) -> Option<(u64, u64)> {
     }
     Some((at.into_iter().max()?, largest))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::super::test_runs::{flows, found, incast, only, run, star};
+
+    fn sixteen(window: Value, congestion: Value) -> Value {
+        json!({
+            "topology": star(17, 100, 100),
+            "nic": { "window": window },
+            "congestion": congestion,
+            "traffic": incast(16, "2MB")
+        })
+    }
+
+    #[test]
+    fn a_window_keeps_pfc_away_and_is_named() {
+        let outcome = run(sixteen(json!({ "bytes": "50KB" }), json!("none")));
+        assert_eq!(outcome.summary.pfc.pause_frames, 0);
+        let text = only(&outcome, "pfc-quiet").text;
+        let said = "0 events: PFC never triggered because the window bounds the bytes in flight to 16 flows × 50000 B \
+                    = 800.0 KB";
+        assert!(text.starts_with(said), "{text}");
+        let outcome = run(sixteen(Value::Null, json!("none")));
+        assert!(outcome.summary.pfc.pause_frames > 0);
+        assert!(found(&outcome, "pfc-quiet").is_empty());
+    }
+
+    #[test]
+    fn ecn_or_the_want_of_congestion_are_named() {
+        let slow = json!({ "dcqcn": { "preset": "hpcc-ns3" } });
+        let mut object = sixteen(Value::Null, slow);
+        object["switch"] = json!({ "xoff": { "dynamic": { "alpha": 8.0 } } });
+        let outcome = run(object);
+        assert!(only(&outcome, "pfc-quiet").text.contains("ECN and DCQCN kept the queues below XOFF"));
+        let alone =
+            run(json!({ "topology": star(2, 100, 10), "traffic": flows(&[("host0", "host1", "1MB")]) }));
+        assert!(only(&alone, "pfc-quiet").text.contains("nothing congested"));
+        assert!(alone.summary.verdict.healthy);
+    }
+}

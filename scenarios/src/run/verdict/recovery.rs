@@ -111,3 +111,56 @@ fn timeouts(facts: &Facts, findings: &mut Vec<Finding>) {
     );
     findings.push(Finding::new(Severity::Warning, "timeouts", "nic.retransmission_timeout", text));
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::super::test_runs::{flows, found, leaf_spine, only, run, star};
+    use crate::finding::Severity;
+
+    fn lossy(recovery: &str, until: Value) -> Value {
+        json!({
+            "topology": star(2, 40, 10),
+            "nic": { "recovery": recovery },
+            "congestion": "none",
+            "traffic": flows(&[("host0", "host1", "4MB")]),
+            "faults": [{ "drop-every": { "at": "switch0", "every": 256 } }],
+            "run": { "until": until }
+        })
+    }
+
+    #[test]
+    fn go_back_0_livelocks_and_the_others_do_not() {
+        let outcome = run(lossy("go-back-0", json!("20ms")));
+        assert_eq!(outcome.summary.flows.completed, 0);
+        let finding = only(&outcome, "livelock");
+        assert_eq!(finding.severity, Severity::Error);
+        assert!(finding.text.contains("go-back-0 starts a message again"), "{}", finding.text);
+        assert!(
+            finding.text.contains("the links are busy (9") || finding.text.contains("(100 %"),
+            "{}",
+            finding.text
+        );
+        for recovery in ["go-back-n", "selective-repeat"] {
+            let outcome = run(lossy(recovery, Value::Null));
+            assert_eq!(outcome.summary.flows.completed, 1);
+            assert!(found(&outcome, "livelock").is_empty());
+            assert_eq!(found(&outcome, "retransmissions").len(), 1);
+        }
+    }
+
+    #[test]
+    fn packets_out_of_order_are_sent_again_needlessly() {
+        let outcome = run(json!({
+            "topology": leaf_spine(2, 4, 4),
+            "routing": { "mode": "spray" },
+            "congestion": "none",
+            "traffic": [{ "permutation": { "size": "1MB", "shift": 4 } }]
+        }));
+        assert_eq!(outcome.summary.drops.total, 0);
+        assert!(outcome.summary.retransmissions > 0);
+        assert!(only(&outcome, "needless-retransmissions").text.contains("although none was lost"));
+        assert!(found(&outcome, "retransmissions").is_empty());
+    }
+}

@@ -1,5 +1,7 @@
 //! Pause storms: a host that pauses without end, the ports its pauses reached, and what the watchdog did.
 
+use std::collections::BTreeSet;
+
 use models::config::WatchdogAction;
 use models::counters::DropReason;
 use models::deadlock::storm::PauseCause;
@@ -45,7 +47,7 @@ fn storm(facts: &Facts, root: PortIndex, class: u8, tree: &TreeWatch, findings: 
         n => format!(
             "Its pauses reached {}, in this order: {}.",
             text::count(n, "more port"),
-            order(facts, tree)
+            order(facts, tree, true)
         ),
     };
     let victims = victims(facts, root, tree);
@@ -71,37 +73,41 @@ fn storm(facts: &Facts, root: PortIndex, class: u8, tree: &TreeWatch, findings: 
     findings.push(Finding::new(Severity::Error, "pfc-storm", graph.port_name(root), text));
 }
 
-/// The ports of a tree, by their distance from the root: each step with the time it was reached.
-pub(super) fn order(facts: &Facts, tree: &TreeWatch) -> String {
+/// The ports of a tree, by their distance from the root; for a storm each step with the time it was reached.
+pub(super) fn order(facts: &Facts, tree: &TreeWatch, times: bool) -> String {
     let depths = tree.reached.values().map(|&(_, depth)| depth).max().unwrap_or(0);
     let steps: Vec<String> = (1..=depths)
         .filter_map(|depth| {
-            let mut ports: Vec<(Time, PortIndex)> = tree
-                .reached
-                .iter()
-                .filter(|(_, (_, d))| *d == depth)
-                .map(|(port, (since, _))| (*since, *port))
-                .collect();
-            ports.sort_unstable();
-            let first = ports.first()?.0;
-            let names = ports.iter().map(|(_, port)| facts.graph.port_name(*port));
-            let names = text::list(names.collect::<Vec<_>>().into_iter());
-            Some(format!("{names} (from {})", text::span(first.since(Time::ZERO))))
+            let at = |port: &PortIndex| tree.reached[port].0;
+            let mut ports: Vec<PortIndex> =
+                tree.reached.iter().filter(|(_, (_, d))| *d == depth).map(|(port, _)| *port).collect();
+            ports.sort_by_key(|port| (at(port), *port));
+            let first = at(ports.first()?);
+            let names = text::ports(facts.graph, &ports);
+            Some(if times {
+                format!("{names} (from {})", text::span(first.since(Time::ZERO)))
+            } else {
+                names
+            })
         })
         .collect();
     steps.join(", then ")
 }
 
-/// Flows that a tree held up although they do not cross its root, or any other port with a queue of its own.
+/// Flows that a tree held up and that have no part in any congestion: they cross neither the root, nor the root of
+/// another tree that this tree's pauses do not explain.
 pub(super) fn victims(facts: &Facts, root: PortIndex, tree: &TreeWatch) -> Vec<usize> {
+    let roots: BTreeSet<PortIndex> = facts.watch.trees.keys().map(|&(port, _)| port).collect();
+    let guilty = |port: PortIndex| {
+        let crowded = facts.wanted[port as usize] > facts.graph.link_of(port).rate.0 as f64 * 1.001;
+        port == root || (roots.contains(&port) && (crowded || !tree.reached.contains_key(&port)))
+    };
     (0..facts.ways.len())
         .filter(|&flow| {
             let Some(way) = &facts.ways[flow] else { return false };
             let held = way.iter().any(|port| tree.reached.contains_key(port));
-            let guilty = way
-                .iter()
-                .any(|&port| port == root || facts.watch.trees.keys().any(|&(other, _)| other == port));
-            held && !guilty && slowdown(facts, flow).is_some_and(|times| times >= VICTIM)
+            held && !way.iter().any(|&port| guilty(port))
+                && slowdown(facts, flow).is_some_and(|times| times >= VICTIM)
         })
         .collect()
 }
@@ -151,5 +157,64 @@ fn watchdog(facts: &Facts, findings: &mut Vec<Finding>) {
              mitigation itself stops the counter (frozen_counter_bug)."
         );
         findings.push(Finding::new(Severity::Warning, "watchdog-flaps", "switch.watchdog", text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::super::test_runs::{found, leaf_spine, only, run};
+    use crate::finding::Severity;
+
+    /// All hosts of two leaves send to the next one, and host4 pauses from the start.
+    fn stormy(watchdog: Value) -> Value {
+        json!({
+            "topology": leaf_spine(2, 2, 4),
+            "switch": { "watchdog": watchdog, "buffer": "4MB" },
+            "congestion": "none",
+            "traffic": [{ "permutation": { "size": "20MB", "shift": 4 } }],
+            "faults": [{ "pause-storm": { "host": "host4", "at": "10us" } }],
+            "run": { "until": "4ms" }
+        })
+    }
+
+    #[test]
+    fn the_root_the_order_and_the_victims_are_named() {
+        let outcome = run(stormy(Value::Null));
+        let finding = only(&outcome, "pfc-storm");
+        assert_eq!((finding.severity, finding.place.as_str()), (Severity::Error, "leaf1:0"));
+        assert!(finding.text.starts_with("host4 pauses leaf1:0 in class 3 without end"), "{}", finding.text);
+        // From the leaf to the spine, from there to the other leaf, from there to the sender.
+        let order = finding.text.split("in this order: ").nth(1).unwrap();
+        let at = |name: &str| order.find(name).unwrap_or_else(|| panic!("{name} in {order}"));
+        assert!(at("spine") < at("leaf0:") && at("leaf0:") < at("host0"), "{order}");
+        assert!(found(&outcome, "slow-receiver").is_empty());
+        assert!(!outcome.summary.verdict.healthy);
+    }
+
+    #[test]
+    fn the_watchdog_reports_one_storm() {
+        let outcome = run(stormy(json!({ "detection": "400us", "restoration": "400us", "poll": "200us" })));
+        assert_eq!(outcome.summary.pfc.watchdog_storms, 1);
+        assert_eq!(outcome.summary.pfc.watchdog_restores, 0);
+        let finding = only(&outcome, "watchdog-storm");
+        assert_eq!(finding.place, "leaf1:0 class 3");
+        assert!(found(&outcome, "watchdog-flaps").is_empty());
+        assert!(outcome.summary.drops.by_reason["watchdog"] > 0);
+    }
+
+    #[test]
+    fn a_slow_receiver_is_no_storm() {
+        let outcome = run(json!({
+            "topology": leaf_spine(2, 1, 1),
+            "nic": { "drain_rate": "40Gbps" },
+            "congestion": "none",
+            "traffic": [{ "flows": { "list": [{ "from": "host0", "to": "host1", "size": "20MB" }] } }]
+        }));
+        assert_eq!(outcome.summary.flows.completed, 1);
+        assert_eq!(only(&outcome, "slow-receiver").place, "leaf1:0");
+        assert!(found(&outcome, "pfc-storm").is_empty());
+        assert_eq!(outcome.summary.pfc.pause_frames > 0, outcome.summary.pfc.resume_frames > 0);
     }
 }

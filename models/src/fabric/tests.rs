@@ -5,7 +5,8 @@ use sim_core::{Bytes, Duration, Rate, Time};
 
 use super::{Fabric, FabricConfig};
 use crate::config::{
-    CongestionConfig, LinkConfig, Operation, Recovery, RouteOverride, SingleSwitch, Threshold, TopologyConfig,
+    CongestionConfig, LeafSpine, LinkConfig, Operation, Recovery, RouteOverride, SingleSwitch, Threshold,
+    TopologyConfig,
 };
 use crate::counters::DropReason;
 use crate::deadlock::detect::{Deadlock, Detector};
@@ -146,4 +147,38 @@ fn a_routing_loop_deadlocks_above_its_capacity_only_and_the_cycle_is_named() {
     let (fabric, found) = run_loop(Rate::mbps(4500));
     assert_eq!(found, None);
     assert!(fabric.counters().drops[DropReason::Ttl as usize] > 100);
+}
+
+/// Two leaves and two spines, where the pinned path of a flow is not the one way its table knows.
+#[test]
+fn a_pinned_flow_keeps_to_its_path_where_the_table_has_one_other_way() {
+    let link = LinkConfig::new(Rate::gbps(100), Duration::from_us(1));
+    let config = LeafSpine {
+        leaves: 4,
+        spines: 2,
+        hosts_per_leaf: 1,
+        host_link: link.clone(),
+        fabric_link: link,
+        parallel: 1,
+        overrides: Vec::new(),
+    };
+    let graph = topology::build(&TopologyConfig::LeafSpine(config)).unwrap();
+    let path: Vec<u32> =
+        ["leaf0", "spine0", "leaf2", "spine1", "leaf1"].map(|name| graph.node(name).unwrap()).to_vec();
+    let mut config = quiet();
+    config.routing.routes =
+        vec![RouteOverride { at: "leaf0".into(), to: "leaf1".into(), via: vec!["spine1".into()] }];
+    let pinned = Flow { paths: vec![path], ..flow(0, 1, 2_000_000) };
+    let fabric = simulate(graph, vec![pinned, flow(3, 2, 2_000_000)], &config, Duration::from_ms(2));
+    assert_eq!(fabric.completed(), 2);
+    assert_eq!(fabric.counters().retransmissions, 0, "packets in order");
+    let graph = fabric.graph();
+    let sent = |from: &str, to: &str| {
+        let node = graph.node(to).unwrap();
+        let port =
+            graph.ports_of(graph.node(from).unwrap()).find(|&p| graph.ports[p as usize].peer_node == node);
+        fabric.port(port.unwrap()).tx_packets
+    };
+    assert!(sent("leaf0", "spine0") >= 489, "{}", sent("leaf0", "spine0"));
+    assert!(sent("leaf2", "spine1") >= 489, "{}", sent("leaf2", "spine1"));
 }

@@ -59,7 +59,7 @@ fn storm(facts: &Facts, root: PortIndex, class: u8, tree: &TreeWatch, findings: 
             super::flow_names(facts, &victims)
         ),
     };
-    let advice = match &facts.scenario.switch.watchdog {
+    let advice = match facts.scenario.switch.watchdog.as_ref().filter(|watchdog| watchdog.enabled) {
         None => "Reset or replace that NIC, and set switch.watchdog so that one host cannot stop the fabric.",
         Some(_) => "Reset or replace that NIC.",
     };

@@ -13,7 +13,7 @@ use crate::record::Recorder;
 use crate::routing::ecmp_index;
 
 /// Events fetched for at a time; more would push each other out of the nearest cache.
-const BATCH: usize = 32;
+const BATCH: usize = 16;
 
 impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// Fetches for the next events once those fetched for before have run.
@@ -97,8 +97,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let class = usize::from(self.rules.class_of_dscp[usize::from(packet.dscp & 63)]);
         prefetch(&self.ingress, port.peer as usize * CLASSES + class);
         let out = match self.routes.candidates(self.routes.group(port.node, packet.dst)) {
-            [only] => *only,
-            many if !many.is_empty()
+            [only] if packet.flags & EXPLICIT == 0 => *only,
+            many if many.len() > 1
                 && self.routing_mode == RoutingMode::Ecmp
                 && packet.flags & EXPLICIT == 0 =>
             {

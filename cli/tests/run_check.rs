@@ -30,7 +30,10 @@ fn findings_say_what_where_and_what_to_do() {
     assert_eq!((answer.code(), answer.stderr()), (0, String::new()));
     let text = answer.stdout();
     assert!(text.starts_with("cable: 1 error"), "{text}");
-    assert!(text.contains("error     switch0:0, switch0:1, switch0:2 (3 ports) [headroom-too-small]"), "{text}");
+    assert!(
+        text.contains("error     switch0:0, switch0:1, switch0:2 (3 ports) [headroom-too-small]"),
+        "{text}"
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
     let answer = fabsim(&["check", &file, "--set", "switch.headroom.bytes=200KB"]);
     assert_eq!(answer.stdout(), "cable: nothing found\n");

@@ -6,6 +6,7 @@
 mod commands;
 mod input;
 mod library;
+mod memory;
 mod output;
 mod progress;
 
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    memory::prefer_large_pages();
     let cli = commands::Cli::parse();
     match commands::run(cli.command) {
         Ok(code) => code,

@@ -5,7 +5,7 @@
 //! paused by a host (the host has stopped, or is slow), or a queue that is not paused and simply has more to send than
 //! its link carries (congestion).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use sim_core::queue::EventQueue;
 use sim_core::{Duration, Time};
@@ -13,7 +13,7 @@ use sim_core::{Duration, Time};
 use crate::config::CLASSES;
 use crate::fabric::Fabric;
 use crate::record::Recorder;
-use crate::topology::PortIndex;
+use crate::topology::{NodeIndex, PortIndex};
 
 /// What is at the root of a pause tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +87,23 @@ pub fn pause_trees<Q: EventQueue, R: Recorder>(fabric: &Fabric<Q, R>) -> Vec<Pau
     trees
 }
 
+/// The ports of `node` that pause their peers for `class`, as (local index, upstream port), where the peer obeys now.
+fn pausing<Q: EventQueue, R: Recorder>(
+    fabric: &Fabric<Q, R>,
+    node: NodeIndex,
+    class: u8,
+) -> Vec<(u16, PortIndex)> {
+    let graph = fabric.graph();
+    let bit = 1u8 << class;
+    let ports = graph.ports_of(node);
+    let first = ports.start;
+    ports
+        .filter(|&ingress| fabric.ingress(ingress, class).xoff)
+        .map(|ingress| ((ingress - first) as u16, graph.ports[ingress as usize].peer))
+        .filter(|&(_, upstream)| fabric.port(upstream).paused & bit != 0)
+        .collect()
+}
+
 /// The paused ports upstream of a queue, breadth first.
 fn branches_of<Q: EventQueue, R: Recorder>(
     fabric: &Fabric<Q, R>,
@@ -102,15 +119,16 @@ fn branches_of<Q: EventQueue, R: Recorder>(
         if graph.is_host(node) {
             continue;
         }
-        let mut from: BTreeMap<u16, ()> = BTreeMap::new();
+        // Which of the pausing ingresses have a packet in the queue: the walk ends when all are found.
+        let mut missing = pausing(fabric, node, class);
+        missing.retain(|(_, upstream)| !seen.contains(upstream));
         for packet in fabric.queued(out, class) {
-            from.insert(packet.in_port, ());
-        }
-        for &local in from.keys() {
-            let ingress = graph.first_port[node as usize] + PortIndex::from(local);
-            let upstream = graph.ports[ingress as usize].peer;
-            let paused = fabric.port(upstream).paused & (1 << class) != 0;
-            if paused && fabric.pause_state(ingress).xoff & (1 << class) != 0 && seen.insert(upstream) {
+            if missing.is_empty() {
+                break;
+            }
+            if let Some(found) = missing.iter().position(|&(local, _)| local == packet.in_port) {
+                let (_, upstream) = missing.swap_remove(found);
+                seen.insert(upstream);
                 let since = Time(fabric.pause_state(upstream).since[usize::from(class)]);
                 branches.push(PauseBranch { port: upstream, class, depth: depth + 1, since });
                 waiting.push_back((upstream, depth + 1));

@@ -50,6 +50,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 return self.lose_slot(slot, ingress, DropReason::NoRoute);
             };
             out = found;
+        } else {
+            debug_assert_eq!(self.route(index, &packet), Some(out), "looked up ahead and found elsewhere");
         }
         let class = self.rules.class_of_dscp[usize::from(packet.dscp & 63)];
         let bit = 1u8 << class;

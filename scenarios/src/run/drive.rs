@@ -137,7 +137,6 @@ impl<R: Records> Run<R> {
                 break End::Until;
             }
             if self.stalled(run.stall_limit) {
-                self.watch.scan(&self.fabric);
                 break End::Stalled;
             }
             match observer.poll() {
@@ -150,6 +149,9 @@ impl<R: Records> Run<R> {
             }
         };
         self.write_pfc();
+        if self.end != End::Completed {
+            self.watch.look_at_trees(&self.fabric, 0);
+        }
     }
 
     fn write(&mut self, what: impl FnOnce(&mut Files, &Fabric<TimeWheel, R>) -> Result<(), WriteError>) {

@@ -107,6 +107,8 @@ pub struct Facts<'a> {
     pub ways: Vec<Option<Vec<PortIndex>>>,
     /// What the flows across each port want at their even shares of the hosts' links, in bit/s on the wire.
     pub wanted: Vec<f64>,
+    /// What the flows across each port may send when only the links of senders are shared, in bit/s on the wire.
+    pub offered: Vec<f64>,
 }
 
 impl<'a> Facts<'a> {
@@ -126,9 +128,13 @@ impl<'a> Facts<'a> {
         let ways: Vec<Option<Vec<PortIndex>>> =
             (0..count).map(|flow| fabric.way(flow).map(|way| way.ports)).collect();
         let mut wanted = vec![0.0; graph.ports.len()];
+        let mut offered = wanted.clone();
         for (flow, way) in ways.iter().enumerate() {
             let share = ideal.share[flow] * wire_factor(&flows[flow], &scenario.nic);
-            way.iter().flatten().for_each(|&port| wanted[port as usize] += share);
+            for &port in way.iter().flatten() {
+                wanted[port as usize] += share;
+                offered[port as usize] += ideal.sends[flow];
+            }
         }
         Self {
             scenario,
@@ -154,6 +160,7 @@ impl<'a> Facts<'a> {
             ideal,
             ways,
             wanted,
+            offered,
         }
     }
 

@@ -21,6 +21,9 @@ pub struct Ideal {
     pub fct: Vec<u64>,
     /// Goodput of each flow when the flows of a host's link share it evenly, in bit/s of payload.
     pub share: Vec<f64>,
+    /// Rate at which each flow may enter the fabric when the flows of its sender share the link evenly, in bit/s on the
+    /// wire.
+    pub sends: Vec<f64>,
     /// Time in which the busiest link of a host carries all its flows, round trip included, in picoseconds.
     pub floor: u64,
 }
@@ -44,6 +47,7 @@ impl Ideal {
             let out = host_rate(graph, flow.src).0 as f64 / sent[flow.src as usize].flows as f64;
             let into = host_rate(graph, flow.dst).0 as f64 / received[flow.dst as usize].flows as f64;
             let cap = flow.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
+            ideal.sends.push(out.min(cap));
             ideal.share.push(out.min(into).min(cap) / wire_factor(flow, nic));
         }
         let busiest = (0..graph.hosts)

@@ -59,10 +59,10 @@ impl Page {
             line(label, format!("{}: {} [{}]", finding.place, finding.text, finding.code));
         }
         if let Some(written) = written {
-            for limit in &written.limits {
-                line("  note", limit.clone());
-            }
             line("files", format!("{}/", written.folder.display()));
+            for limit in &written.limits {
+                line("", limit.clone());
+            }
         }
         Self { title: title(facts), simulated: span(facts.sim_time.since(Time::ZERO)), body }
     }
@@ -105,8 +105,20 @@ fn title(facts: &Facts) -> String {
     let s = facts.scenario;
     let parts = [s.name.clone(), traffic(facts), topology(facts), protocol(s), format!("seed {}", s.seed)];
     let mut title = String::new();
-    wrap(&mut title, "", &parts.join(" · "));
-    title.lines().map(|line| line.strip_prefix("          ").unwrap_or(line)).collect::<Vec<_>>().join("\n  ")
+    let mut used = 0;
+    for part in parts {
+        let length = part.chars().count();
+        if used > 0 && used + 3 + length > WIDTH {
+            title.push_str("\n  ");
+            used = 2;
+        } else if used > 0 {
+            title.push_str(" · ");
+            used += 3;
+        }
+        title.push_str(&part);
+        used += length;
+    }
+    title
 }
 
 fn traffic(facts: &Facts) -> String {
@@ -234,7 +246,11 @@ fn pfc(summary: &Summary, written: Option<&Written>) -> String {
         text += &format!(", first at {}: {hop}", span(at.since(Time::ZERO)));
     }
     if pfc.watchdog_storms > 0 {
-        text += &format!(" · watchdog: {} storms, {} restores", pfc.watchdog_storms, pfc.watchdog_restores);
+        text += &format!(
+            " · watchdog: {}, {}",
+            count(pfc.watchdog_storms as usize, "storm"),
+            count(pfc.watchdog_restores as usize, "restore")
+        );
     }
     text
 }

@@ -15,6 +15,9 @@ use crate::spec::Scenario;
 
 /// Roots of pause trees that are kept, the first seen.
 const MOST_TREES: usize = 4096;
+/// Scans with pauses at each of which trees are looked for; after them, only at every `SPARSE`-th.
+const DENSE: u64 = 16;
+const SPARSE: u64 = 8;
 
 /// What was seen on the grid of a run.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +28,7 @@ pub struct Watch {
     pub above_kmax: BTreeMap<(PortIndex, u8), u64>,
     /// The first deadlock.
     pub deadlock: Option<Deadlock>,
-    /// Instants at which pauses were looked at while some stood.
+    /// Instants at which pauses were looked at since the first one was sent.
     pub scans: u64,
     /// The pause trees seen, by root.
     pub trees: BTreeMap<(PortIndex, u8), TreeWatch>,
@@ -45,7 +48,7 @@ pub struct TreeWatch {
     pub cause: PauseCause,
     /// When the first was seen.
     pub first: Time,
-    /// Scans at which it stood.
+    /// Scans at which it stood, those between two looks taken as the later look.
     pub scans: u64,
     /// Longest time a host's pause of the root stood.
     pub standing: Duration,
@@ -99,10 +102,11 @@ impl Watch {
         if fabric.counters().pause_frames == 0 {
             return false;
         }
-        let trees = pause_trees(fabric);
-        self.scans += u64::from(!trees.is_empty());
-        for tree in &trees {
-            self.note(tree, fabric.now());
+        self.scans += 1;
+        if self.scans <= DENSE {
+            self.look_at_trees(fabric, 1);
+        } else if self.scans.is_multiple_of(SPARSE) {
+            self.look_at_trees(fabric, SPARSE);
         }
         if self.deadlock.is_some() {
             return false;
@@ -111,7 +115,16 @@ impl Watch {
         self.deadlock.is_some()
     }
 
-    fn note(&mut self, tree: &PauseTree, now: Time) {
+    /// Looks for pause trees; what is seen stands for `scans` scans. Also called at the end of a run.
+    pub(super) fn look_at_trees<Q: EventQueue, R: Recorder>(&mut self, fabric: &Fabric<Q, R>, scans: u64) {
+        if fabric.counters().pause_frames > 0 {
+            for tree in &pause_trees(fabric) {
+                self.note(tree, fabric.now(), scans);
+            }
+        }
+    }
+
+    fn note(&mut self, tree: &PauseTree, now: Time, scans: u64) {
         let key = (tree.root, tree.class);
         if self.trees.len() >= MOST_TREES && !self.trees.contains_key(&key) {
             return;
@@ -124,7 +137,7 @@ impl Watch {
             reached: BTreeMap::new(),
             most: 0,
         });
-        seen.scans += 1;
+        seen.scans += scans;
         // A host that pauses outweighs the congestion before and after it.
         if tree.cause == PauseCause::Host {
             seen.cause = tree.cause;

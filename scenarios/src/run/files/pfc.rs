@@ -58,11 +58,14 @@ impl PfcFile {
     }
 
     pub fn left_out(&self) -> Option<String> {
-        (self.skipped > 0).then(|| {
-            format!(
+        (self.skipped > 0).then(|| match self.most {
+            0 => {
+                format!("pfc.csv is switched off (output.pfc_rows 0): {} events are not in it", self.skipped)
+            }
+            _ => format!(
                 "pfc.csv holds the first {} events, {} more are not in it: raise output.pfc_rows",
                 self.rows, self.skipped
-            )
+            ),
         })
     }
 }

@@ -1,15 +1,18 @@
 //! Packets lost: where, why, and what was missing.
 
+use std::collections::BTreeMap;
+
 use models::config::ClassKind;
-use models::counters::{DropReason, HeadroomLoss};
+use models::counters::DropReason;
 use models::topology::PortIndex;
+use sim_core::{Duration, Rate};
 
 use super::super::facts::Facts;
 use crate::check::text;
 use crate::finding::{Finding, Severity};
 
-/// Ports with lost headroom that get a finding each, the worst first.
-const MOST_PORTS: usize = 4;
+/// Kinds of ports with lost headroom that get a finding each.
+const MOST_KINDS: usize = 4;
 
 pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
     headroom(facts, findings);
@@ -27,32 +30,44 @@ pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
-/// One finding for each of the worst ports.
+/// What ports that lost alike have in common: class, headroom limit, bytes missing, link delay and rate.
+type LossKind = (u8, u64, u64, u64, u64);
+
+/// One finding for the ports of each kind, the kind that lost most first.
 fn headroom(facts: &Facts, findings: &mut Vec<Finding>) {
-    let mut losses: Vec<((PortIndex, u8), HeadroomLoss)> =
-        facts.losses.headroom.iter().map(|(place, loss)| (*place, *loss)).collect();
-    losses.sort_by_key(|(place, loss)| (std::cmp::Reverse(loss.packets), *place));
-    let rest = losses.len().saturating_sub(MOST_PORTS);
-    for (index, ((port, class), loss)) in losses.into_iter().take(MOST_PORTS).enumerate() {
+    let mut kinds: BTreeMap<LossKind, (u64, Vec<PortIndex>)> = BTreeMap::new();
+    for (&(port, class), loss) in &facts.losses.headroom {
         let limit = u64::from(facts.ports[port as usize].classes[usize::from(class)].headroom_limit);
-        let needed = limit + loss.missing;
         let link = facts.graph.link_of(port);
+        let kind = kinds.entry((class, limit, loss.missing, link.delay.0, link.rate.0)).or_default();
+        kind.0 += loss.packets;
+        kind.1.push(port);
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(kind, (packets, _))| (std::cmp::Reverse(*packets), *kind));
+    let rest: usize = kinds.iter().skip(MOST_KINDS).map(|(_, (_, ports))| ports.len()).sum();
+    for (index, ((class, limit, missing, delay, rate), (packets, ports))) in
+        kinds.into_iter().take(MOST_KINDS).enumerate()
+    {
+        let needed = limit + missing;
         let more = match rest {
-            n if n > 0 && index + 1 == MOST_PORTS => {
+            n if n > 0 && index + 1 == MOST_KINDS => {
                 format!(" {n} more ports lost packets so: see ports.csv.")
             }
             _ => String::new(),
         };
         let text = format!(
-            "{} packets of lossless class {class} lost: headroom {limit} needed {needed}, {} B were missing after a \
+            "{} of lossless class {class} lost: headroom {limit} needed {needed}, {missing} B were missing after a \
              PAUSE on a link of {} and {}. Set switch.headroom to \"auto\" or to at least {needed}B; `fabsim check` \
              says what each link requires.{more}",
-            loss.packets,
-            loss.missing,
-            text::distance(link.delay),
-            link.rate,
+            text::count(packets as usize, "packet"),
+            text::distance(Duration(delay)),
+            Rate(rate),
         );
-        let place = format!("{} class {class}", facts.graph.port_name(port));
+        let place = match ports.len() {
+            1 => text::ports(facts.graph, &ports),
+            n => format!("{} ({n} ports)", text::ports(facts.graph, &ports)),
+        };
         findings.push(Finding::new(Severity::Error, "headroom-overrun", place, text));
     }
 }
@@ -127,10 +142,13 @@ fn describe(facts: &Facts, reason: DropReason, packets: &str) -> (&'static str, 
         DropReason::Fault => {
             ("injected-drops", format!("{packets} dropped by the faults of the scenario (drop-every)."))
         }
+        DropReason::Nic if facts.scenario.nic.drain_rate.is_none() => {
+            ("nic-drops", format!("{packets} lost at a NIC that had stopped receiving."))
+        }
         DropReason::Nic => (
             "nic-drops",
             format!(
-                "{packets} lost at a NIC whose receive buffer was full or that had stopped: nic.receive_xoff leaves \
+                "{packets} lost at a NIC whose receive buffer was full: nic.receive_xoff leaves \
                  too little of nic.receive_buffer for what arrives after its PAUSE."
             ),
         ),
@@ -160,8 +178,9 @@ mod tests {
     fn missing_headroom_is_told_in_bytes() {
         let outcome = run(long_cables("38912B"));
         let findings = found(&outcome, "headroom-overrun");
-        assert_eq!(findings.len(), 2, "both senders' ports");
+        assert_eq!(findings.len(), 1, "ports alike are one finding");
         let finding = &findings[0];
+        assert_eq!(finding.place, "switch0:1, switch0:2 (2 ports)");
         assert_eq!(finding.severity, Severity::Error);
         let text = &finding.text;
         assert!(text.contains("headroom 38912 needed "), "{text}");

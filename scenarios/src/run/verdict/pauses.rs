@@ -14,8 +14,8 @@ use crate::finding::{Finding, Severity};
 const MOST: usize = 3;
 
 pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
-    if facts.watch.deadlock.is_some() {
-        // The queues of a deadlock look like trees too; the cycle says all.
+    // Around a deadlock or a storm everything is congested; the cycle or the root says all.
+    if facts.watch.deadlock.is_some() || findings.iter().any(|finding| finding.code == "pfc-storm") {
         return;
     }
     let mut trees: Vec<(Vec<usize>, PortIndex, u8, &TreeWatch)> = facts

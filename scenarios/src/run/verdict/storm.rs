@@ -59,7 +59,7 @@ fn storm(facts: &Facts, root: PortIndex, class: u8, tree: &TreeWatch, findings: 
             super::flow_names(facts, &victims)
         ),
     };
-    let advice = match &facts.scenario.switch.watchdog {
+    let advice = match facts.scenario.switch.watchdog.as_ref().filter(|watchdog| watchdog.enabled) {
         None => "Reset or replace that NIC, and set switch.watchdog so that one host cannot stop the fabric.",
         Some(_) => "Reset or replace that NIC.",
     };
@@ -95,18 +95,17 @@ pub(super) fn order(facts: &Facts, tree: &TreeWatch, times: bool) -> String {
 }
 
 /// Flows that a tree held up and that have no part in any congestion: they cross neither the root, nor the root of
-/// another tree that this tree's pauses do not explain.
+/// another tree that is offered more than it carries.
 pub(super) fn victims(facts: &Facts, root: PortIndex, tree: &TreeWatch) -> Vec<usize> {
     let roots: BTreeSet<PortIndex> = facts.watch.trees.keys().map(|&(port, _)| port).collect();
-    let guilty = |port: PortIndex| {
-        let crowded = facts.wanted[port as usize] > facts.graph.link_of(port).rate.0 as f64 * 1.001;
-        port == root || (roots.contains(&port) && (crowded || !tree.reached.contains_key(&port)))
-    };
+    let congested =
+        |port: PortIndex| facts.offered[port as usize] > facts.graph.link_of(port).rate.0 as f64 * 1.001;
+    let guilty = |port: PortIndex| port == root || (roots.contains(&port) && congested(port));
     (0..facts.ways.len())
         .filter(|&flow| {
             let Some(way) = &facts.ways[flow] else { return false };
-            let held = way.iter().any(|port| tree.reached.contains_key(port));
-            held && !way.iter().any(|&port| guilty(port))
+            way.iter().any(|port| tree.reached.contains_key(port))
+                && !way.iter().any(|&port| guilty(port))
                 && slowdown(facts, flow).is_some_and(|times| times >= VICTIM)
         })
         .collect()

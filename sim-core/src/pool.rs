@@ -171,11 +171,11 @@ mod tests {
     fn values_move_between_lists_in_order() {
         let mut pool = Pool::default();
         let (mut a, mut b) = (List::default(), List::default());
-        for value in 0..100 {
+        for value in 0..100u32 {
             let slot = pool.take(value);
             assert_eq!(pool.append(&mut a, slot, 1000 + u64::from(value)), value == 0);
         }
-        for value in 0..50 {
+        for value in 0..50u32 {
             let (slot, next) = pool.detach(&mut a);
             assert_eq!(*pool.get(slot), value);
             assert_eq!(next, Some(1001 + u64::from(value)));
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn values_can_be_changed_in_all_slots() {
         let mut pool = Pool::default();
-        let slots: Vec<u32> = (0..3).map(|value| pool.take(value)).collect();
+        let slots: Vec<u32> = (0..3u32).map(|value| pool.take(value)).collect();
         pool.for_each(|value| *value += 10);
         assert!(slots.iter().all(|&slot| *pool.get(slot) == slot + 10));
     }

@@ -82,7 +82,7 @@ pub fn steady(setup: &Setup, interval: Duration) -> Steady {
     while now < end {
         now += interval;
         fabric.run_until(Time::ZERO + now);
-        let bytes = fabric.egress_queue(bottleneck, 3).bytes;
+        let bytes = u64::from(fabric.egress_queue(bottleneck, 3).bytes);
         queue.push((now.as_us(), bytes));
         if now > begin {
             if before.is_empty() {

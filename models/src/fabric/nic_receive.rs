@@ -213,11 +213,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// A packet that had arrived before.
     fn receive_again(&mut self, h: u32, packet: Packet) {
         let r = &mut self.receive[packet.flow as usize];
-        if self.nic.recovery == Recovery::GoBack0 {
-            if packet.seq == r.message_start(r.expected) {
-                r.expected = packet.seq + 1;
-                r.nak_sent = false;
-            }
+        if self.nic.recovery == Recovery::GoBack0 && packet.seq == r.message_start(r.expected) {
+            r.expected = packet.seq + 1;
+            r.nak_sent = false;
         }
         self.acknowledge(h, Kind::Ack, &packet, 0);
     }

@@ -22,6 +22,21 @@ fn queue_of(port: PortIndex, class: u8) -> usize {
     port as usize * CLASSES + usize::from(class)
 }
 
+/// The port that a loss is charged to: the egress whose limit, link or watchdog is the reason, else the ingress.
+#[cold]
+fn place_of(reason: DropReason, ingress: PortIndex, out: PortIndex) -> PortIndex {
+    match reason {
+        DropReason::Egress | DropReason::LinkDown | DropReason::Watchdog => out,
+        DropReason::Headroom
+        | DropReason::Buffer
+        | DropReason::Ttl
+        | DropReason::NoRoute
+        | DropReason::LinkError
+        | DropReason::Fault
+        | DropReason::Nic => ingress,
+    }
+}
+
 impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// The packet in `slot` arrived at switch `index` by port `ingress` (its `local`-th).
     #[inline]
@@ -52,7 +67,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         if (port.closed & bit != 0 || self.rules.drops)
             && let Some(reason) = self.refuses(index, out, class, &packet)
         {
-            return self.lose_slot(slot, ingress, reason);
+            return self.lose_slot(slot, place_of(reason, ingress, out), reason);
         }
         let port = &self.ports[out as usize];
         let idle =
@@ -61,7 +76,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             return self.pass(index, out, class, charge, slot, &packet);
         }
         if let Err(reason) = self.admit(index, ingress, out, class, charge) {
-            return self.lose_slot(slot, ingress, reason);
+            return self.lose_slot(slot, place_of(reason, ingress, out), reason);
         }
         let queue = &mut self.queues[queue_of(out, class)];
         if self.rules.ecn_at_enqueue

@@ -30,9 +30,12 @@ pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
+/// What ports that lost alike have in common: class, headroom limit, bytes missing, link delay and rate.
+type LossKind = (u8, u64, u64, u64, u64);
+
 /// One finding for the ports of each kind, the kind that lost most first.
 fn headroom(facts: &Facts, findings: &mut Vec<Finding>) {
-    let mut kinds: BTreeMap<(u8, u64, u64, u64, u64), (u64, Vec<PortIndex>)> = BTreeMap::new();
+    let mut kinds: BTreeMap<LossKind, (u64, Vec<PortIndex>)> = BTreeMap::new();
     for (&(port, class), loss) in &facts.losses.headroom {
         let limit = u64::from(facts.ports[port as usize].classes[usize::from(class)].headroom_limit);
         let link = facts.graph.link_of(port);

@@ -30,6 +30,8 @@ pub const EXPLICIT: u8 = 1 << 3;
 pub const TELEMETRY: u8 = 1 << 4;
 /// The packet had been sent before.
 pub const RETRANSMISSION: u8 = 1 << 5;
+/// The sender asks for an acknowledgement at once (the AckReq bit of the BTH): the packet fills its window.
+pub const ACK_REQUEST: u8 = 1 << 6;
 
 /// A packet.
 ///

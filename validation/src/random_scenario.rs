@@ -8,14 +8,24 @@ use serde_json::{Map, Value, json};
 pub struct Choices {
     values: Vec<u16>,
     next: usize,
-    /// Nothing is chosen that loses or stops packets.
-    calm: bool,
+    mood: Mood,
+}
+
+/// What may be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    /// Anything.
+    Wild,
+    /// Nothing that loses or stops packets.
+    Calm,
+    /// As calm, but links have errors, from which everything recovers.
+    Rough,
 }
 
 impl Choices {
     /// Choices to be used in order.
     pub fn new(values: Vec<u16>) -> Self {
-        Self { values, next: 0, calm: false }
+        Self { values, next: 0, mood: Mood::Wild }
     }
 
     fn below(&mut self, count: usize) -> usize {
@@ -28,15 +38,15 @@ impl Choices {
         options[self.below(options.len())].clone()
     }
 
-    /// True once in `n`, never in a calm scenario.
+    /// True once in `n`, only in a wild scenario.
     fn trouble(&mut self, n: usize) -> bool {
         let chosen = self.one_in(n);
-        chosen && !self.calm
+        chosen && self.mood == Mood::Wild
     }
 
-    /// One of `calm` in a calm scenario, else of both.
+    /// One of both in a wild scenario, else of `calm`.
     fn pick_calm<T: Clone>(&mut self, calm: &[T], wild: &[T]) -> T {
-        let all = if self.calm { calm.to_vec() } else { [calm, wild].concat() };
+        let all = if self.mood == Mood::Wild { [calm, wild].concat() } else { calm.to_vec() };
         self.pick(&all)
     }
 
@@ -54,7 +64,7 @@ pub struct RandomScenario {
     /// Nothing in it makes a lossless class lossy: no errors, failures, watchdog or expiring pauses, and automatic
     /// headroom.
     pub lossless: bool,
-    /// Besides, every flow is reliable and nothing stops it: all flows must complete.
+    /// Every flow is recovered where it is lost, and nothing stops it: all flows must complete.
     pub completes: bool,
     /// Names of its hosts.
     pub hosts: Vec<String>,
@@ -71,7 +81,7 @@ struct Shape {
 /// The scenario of a list of choices.
 pub fn scenario(values: Vec<u16>) -> RandomScenario {
     let c = &mut Choices::new(values);
-    c.calm = c.one_in(2);
+    c.mood = c.pick(&[Mood::Wild, Mood::Calm, Mood::Rough]);
     let shape = topology(c);
     let (switch, switch_sound) = switch(c);
     let (nic, nic_reliable) = nic(c);
@@ -93,7 +103,7 @@ pub fn scenario(values: Vec<u16>) -> RandomScenario {
         "faults": faults,
         "run": {"until": c.pick(&["200us", "50us", "1ms"])},
     });
-    let completes = lossless && nic_reliable && all_reliable && ordered && !stopping;
+    let completes = c.mood != Mood::Wild && nic_reliable && all_reliable && ordered && !stopping;
     RandomScenario { json: json.to_string(), lossless, completes, hosts: shape.hosts }
 }
 
@@ -105,6 +115,9 @@ fn link(c: &mut Choices, errors: &mut bool) -> Value {
     if c.trouble(6) {
         *errors = true;
         link["error_rate"] = c.pick(&[json!(1e-4), json!(1e-2), json!(0.3)]);
+    } else if c.mood == Mood::Rough {
+        *errors = true;
+        link["error_rate"] = c.pick(&[json!(1e-3), json!(1e-2), json!(1e-4)]);
     }
     link
 }
@@ -191,7 +204,7 @@ fn switch(c: &mut Choices) -> (Value, bool) {
     if c.one_in(3) {
         s.insert("forwarding".into(), json!({"cut-through": {"header": c.pick(&["64B", "128B", "1B"])}}));
     }
-    match c.below(5) {
+    match c.pick_calm(&[0, 1, 2, 4], &[3]) {
         0 => {}
         1 => {
             s.insert(
@@ -276,7 +289,7 @@ fn switch(c: &mut Choices) -> (Value, bool) {
             json!({"kmin": "0B", "kmax": "0B", "pmax": 1.0, "reference_rate": null, "classes": [1, 3]}),
         ]),
     );
-    if c.one_in(6) {
+    if c.trouble(6) {
         sound = false;
         s.insert(
             "watchdog".into(),
@@ -294,7 +307,8 @@ fn switch(c: &mut Choices) -> (Value, bool) {
 /// PFC, and whether its pauses hold.
 fn pfc(c: &mut Choices) -> (Value, bool) {
     let mut pfc = json!({"reaction": c.pick(&["0ns", "500ns"]), "frame": c.pick(&["64B", "43B"])});
-    let holds = match c.pick_calm(&[0, 2], &[1, 3, 4, 5]) {
+    let endless = if c.mood == Mood::Rough { 0 } else { 2 };
+    let holds = match c.pick_calm(&[0, endless], &[1, 3, 4, 5]) {
         0..2 => true,
         2 => {
             pfc["quanta"] = json!(0);
@@ -319,12 +333,22 @@ fn pfc(c: &mut Choices) -> (Value, bool) {
 
 /// The NIC, and whether it recovers what a lossy class may lose in time.
 fn nic(c: &mut Choices) -> (Value, bool) {
+    let recovery = match c.mood {
+        Mood::Wild | Mood::Calm => c.pick(&["go-back-n", "selective-repeat", "go-back-0"]),
+        Mood::Rough => c.pick(&["go-back-n", "selective-repeat"]),
+    };
+    let timeout = match c.mood {
+        Mood::Wild => c.pick(&["200us", "30us", "1ms"]),
+        // Longer than any queue: go-back-0 that times out under load never ends.
+        Mood::Calm => "50ms",
+        Mood::Rough => c.pick(&["1ms", "200us"]),
+    };
     let mut reliable = true;
     let mut n = json!({
         "mtu": c.pick(&["1024B", "4096B", "256B", "9000B"]),
         "ack_every": c.pick(&[1, 4, 64]),
-        "recovery": c.pick(&["go-back-n", "selective-repeat", "go-back-0"]),
-        "retransmission_timeout": c.pick(&["200us", "30us", "1ms"]),
+        "recovery": recovery,
+        "retransmission_timeout": timeout,
         "jitter": c.pick(&[true, false]),
         "cnp": {
             "interval": c.pick(&["50us", "4us", "0us"]), "delay": c.pick(&["0us", "55us", "3us"]),
@@ -343,7 +367,7 @@ fn nic(c: &mut Choices) -> (Value, bool) {
     if c.one_in(3) {
         n["window"] = c.pick(&[json!("bdp"), json!({"bytes": "10KB"}), json!({"bytes": "100KB"})]);
     }
-    if c.one_in(4) {
+    if c.trouble(4) {
         reliable = false;
         n["drain_rate"] = json!(c.pick(&["20Gbps", "1Gbps"]));
         let (buffer, xoff) = c.pick(&[("1MB", "100KB"), ("20KB", "10KB")]);

@@ -21,7 +21,8 @@ pub struct NicConfig {
     pub ack_frame: Bytes,
     /// Extra frame bytes of the first packet of a WRITE and of a READ request (RETH). Default: 16 B.
     pub reth: Bytes,
-    /// Packets acknowledged by one ACK; the last packet of a message is always acknowledged. Default: 1.
+    /// Packets acknowledged by one ACK; the last packet of a message and one that fills
+    /// the sender's window are always acknowledged. Default: 1.
     /// Range: 1–1024.
     pub ack_every: u32,
     /// Class of ACKs and NAKs. Default: `null`, the class of the data they acknowledge, as RC does.

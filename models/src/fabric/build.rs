@@ -17,7 +17,7 @@ use crate::config::{
     CLASSES, CongestionConfig, EcnPoint, FaultConfig, Forwarding, Headroom, NicConfig, Operation, Recovery,
     RoutingConfig, RoutingMode, SwitchConfig, Window,
 };
-use crate::congestion::{Congestion, Path};
+use crate::congestion::{Allowance, Congestion, Path};
 use crate::counters::{Counters, Losses, PauseState};
 use crate::ecn::Red;
 use crate::headroom;
@@ -532,8 +532,14 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             } else {
                 0
             };
-            let initial = self.congestion.initial(qp, &self.paths[index]);
             let s = &mut self.send[index];
+            // What is not acknowledged is not controlled: a window would never open again.
+            let initial = match s.operation {
+                Operation::Write | Operation::Send => self.congestion.initial(qp, &self.paths[index]),
+                Operation::Read | Operation::Datagram => {
+                    Allowance { rate: self.paths[index].line_rate, window: u64::MAX }
+                }
+            };
             s.rate = initial.rate.min(s.max_rate).max(1);
             s.paced = s.rate < self.paths[index].line_rate;
             if initial.window != u64::MAX {

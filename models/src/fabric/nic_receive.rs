@@ -9,7 +9,7 @@ use super::Fabric;
 use crate::config::{CLASSES, Operation, Recovery};
 use crate::counters::DropReason;
 use crate::link::Held;
-use crate::packet::{CE, ECN_ECHO, Kind, LAST, Packet, TELEMETRY};
+use crate::packet::{ACK_REQUEST, CE, ECN_ECHO, Kind, LAST, Packet, TELEMETRY};
 use crate::record::Recorder;
 
 /// The receiving end of a queue pair.
@@ -138,7 +138,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             }
             let r = &mut self.receive[flow as usize];
             r.unacked += advanced;
-            if r.unacked >= self.nic.ack_every || packet.flags & LAST != 0 {
+            if r.unacked >= self.nic.ack_every || packet.flags & (LAST | ACK_REQUEST) != 0 {
                 self.acknowledge(h, Kind::Ack, &packet, 0);
             } else {
                 self.drop_telemetry(&packet);

@@ -6,7 +6,7 @@ use sim_core::{Duration, Time};
 use super::Fabric;
 use crate::config::{CLASSES, Operation, Recovery};
 use crate::congestion::{Allowance, Feedback};
-use crate::packet::{ECN_ECHO, EXPLICIT, Kind, LAST, Packet, RETRANSMISSION, TELEMETRY, since_stamp, stamp};
+use crate::packet::{ACK_REQUEST, ECN_ECHO, EXPLICIT, Kind, LAST, Packet, RETRANSMISSION, TELEMETRY, since_stamp, stamp};
 use crate::record::Recorder;
 
 /// Where a queue pair stands with its host's arbiter.
@@ -203,8 +203,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let port = &mut self.ports[h as usize];
         let waiting = (port.backlog | self.hosts[h as usize].ready_classes) & !port.paused;
         if (waiting | port.tell) != 0 && !port.ready_pending {
+            // Now, if the queue pair whose turn it was had nothing to send any more.
             port.ready_pending = true;
-            self.queue.push(Time(port.busy_until), self.targets.ready + h);
+            self.queue.push(Time(port.busy_until.max(self.now.0)), self.targets.ready + h);
         }
     }
 
@@ -239,6 +240,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let mut flags = s.flags;
         if last {
             flags |= LAST;
+        }
+        if s.next - s.acked >= s.window {
+            flags |= ACK_REQUEST;
         }
         if psn < s.sent {
             flags |= RETRANSMISSION;

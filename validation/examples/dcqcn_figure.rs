@@ -21,10 +21,19 @@ fn panel(svg: &mut String, top: f64, name: &str, series: &[(f64, u64)]) {
     let (plot_width, plot_height) = (WIDTH - LEFT - RIGHT, PANEL - TOP - BOTTOM);
     let (base, end) = (top + PANEL - BOTTOM, LEFT + plot_width);
     let _ = writeln!(svg, r#"<text x="{LEFT}" y="{:.0}" font-weight="bold">{name}</text>"#, top + 16.0);
-    let _ = writeln!(svg, r##"<path d="M{LEFT} {:.0}V{base:.0}H{end:.0}" fill="none" stroke="#888"/>"##, top + TOP);
+    let _ = writeln!(
+        svg,
+        r##"<path d="M{LEFT} {:.0}V{base:.0}H{end:.0}" fill="none" stroke="#888"/>"##,
+        top + TOP
+    );
     for share in [0.0, 0.5, 1.0] {
         let (y, label) = (base - share * plot_height, share * highest / 1000.0);
-        let _ = writeln!(svg, r#"<text x="{:.0}" y="{:.1}" text-anchor="end">{label:.0} KB</text>"#, LEFT - 6.0, y + 4.0);
+        let _ = writeln!(
+            svg,
+            r#"<text x="{:.0}" y="{:.1}" text-anchor="end">{label:.0} KB</text>"#,
+            LEFT - 6.0,
+            y + 4.0
+        );
     }
     for share in [0.0, 0.25, 0.5, 0.75, 1.0] {
         let (x, label) = (LEFT + share * plot_width, share * last / 1000.0);

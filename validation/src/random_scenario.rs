@@ -287,6 +287,7 @@ fn switch(c: &mut Choices) -> (Value, bool) {
             json!(null),
             json!({"kmin": "5KB", "kmax": "20KB", "pmax": 0.5, "reference_rate": null, "at": "enqueue"}),
             json!({"kmin": "10KB", "kmax": "40KB", "pmax": 0.2, "reference_rate": null}),
+            json!({"kmin": "3KB", "kmax": "100KB", "pmax": 0.2, "reference_rate": null}),
             json!({"kmin": "0B", "kmax": "0B", "pmax": 1.0, "reference_rate": null, "classes": [1, 3]}),
         ]),
     );
@@ -340,9 +341,9 @@ fn nic(c: &mut Choices) -> (Value, bool) {
     };
     let timeout = match c.mood {
         Mood::Wild => c.pick(&["200us", "30us", "1ms"]),
-        // Longer than any queue: go-back-0 that times out under load never ends.
+        // Longer than any queue: who sends again what still waits in a queue may never end.
         Mood::Calm => "50ms",
-        Mood::Rough => c.pick(&["1ms", "200us"]),
+        Mood::Rough => c.pick(&["10ms", "50ms"]),
     };
     let mut reliable = true;
     let mut n = json!({

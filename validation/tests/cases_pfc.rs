@@ -11,7 +11,8 @@ use validation::cases::incast;
 use validation::harness::{End, Simulation, findings, simulate, spread};
 use validation::rows::Table;
 
-/// A 3-tier fat tree of 16 hosts at 10 Gb/s, every host sending to every other; host5 pauses from 1 ms on.
+/// A 3-tier fat tree of 16 hosts at 10 Gb/s, every host sending to every other, slowly enough that nothing pauses by
+/// itself; host5 pauses from 1 ms on.
 fn storm(watchdog: &Value) -> Simulation {
     let scenario = json!({
         "schema_version": 1,
@@ -21,8 +22,10 @@ fn storm(watchdog: &Value) -> Simulation {
         "nic": {"ack_every": 16},
         "congestion": "none",
         "traffic": [
-            {"all-to-all": {"size": "1GB"}},
-            {"flows": {"list": [{"from": "host0", "to": "host15", "size": "1GB", "class": 1, "start": "5ms"}]}},
+            {"all-to-all": {"size": "1GB", "options": {"rate": "300Mbps"}}},
+            {"flows": {"list": [
+                {"from": "host0", "to": "host15", "size": "1GB", "class": 1, "start": "5ms", "rate": "4Gbps"}
+            ]}},
         ],
         "faults": [{"pause-storm": {"host": "host5", "at": "1ms"}}],
     });
@@ -72,7 +75,7 @@ fn case_07_one_pausing_nic_stops_the_clos() {
         "all but those of host5 itself share a queue with what waits for host5",
     );
     let other = (after[lossless] - before[lossless]) as f64 * 8.0 / 20e-3 / 1e9;
-    table.near("class 1 keeps, Gb/s", other, 10.0 * 4096.0 / 4178.0, 0.01, "its full rate");
+    table.near("class 1 keeps, Gb/s", other, 4.0 * 4096.0 / 4178.0, 0.01, "its full rate");
     // The storm begins at 1 ms; polls at 20 ms agree from 40 ms on and charge 100 ms by 120 ms.
     s.fabric.run_until(at(160));
     let before = delivered(&s);

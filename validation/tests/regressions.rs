@@ -54,3 +54,28 @@ fn a_turn_without_work_passes_on() {
     assert_eq!(end, End::Completed);
     s.fabric.audit().unwrap();
 }
+
+/// Automatic headroom was cut to half of the memory although all of it fitted, and a lossless class lost packets.
+#[test]
+fn automatic_headroom_is_whole_where_it_fits() {
+    let scenario = json!({
+        "schema_version": 1,
+        "name": "headroom",
+        "topology": {"leaf-spine": {
+            "leaves": 3, "spines": 2, "hosts_per_leaf": 3,
+            "host_link": {"rate": "100Gbps", "delay": "1us"},
+            "fabric_link": {"rate": "400Gbps", "delay": "5us"},
+        }},
+        "switch": {
+            "buffer": "4MB",
+            "classes": [{"class": 1, "kind": "lossless"}, {"class": 3, "kind": "lossless"}],
+        },
+        "nic": {"mtu": "9000B", "jitter": false},
+        "congestion": "none",
+        "traffic": [{"incast": {"senders": 18, "size": "500KB", "options": {"operation": "datagram"}}}],
+    });
+    let (s, end) = simulate(&scenario.to_string(), &[]);
+    let c = s.fabric.counters();
+    assert_eq!((end, c.dropped()), (End::Completed, 0));
+    assert!(c.pause_frames > 0, "the headroom was needed");
+}

@@ -118,8 +118,8 @@ fn cut_through_bytes(config: &SwitchConfig, graph: &Graph, port: PortIndex) -> u
     }
 }
 
-/// Headroom of each (port, lossless class) of a switch, in bytes, as configured. Automatic headroom never takes more
-/// than half of the memory that is not reserved: what cannot be lossless then loses packets, and says so.
+/// Headroom of each (port, lossless class) of a switch, in bytes, as configured. Where automatic headroom would leave
+/// nothing to share, it is cut to half of the memory that is not reserved: the switch then loses packets, and says so.
 pub fn headroom_limits(switch: &SwitchConfig, nic: &NicConfig, graph: &Graph, node: u32) -> Vec<u64> {
     let lossless = switch.lossless_classes().len() as u64;
     let ports = graph.ports_of(node);
@@ -127,9 +127,9 @@ pub fn headroom_limits(switch: &SwitchConfig, nic: &NicConfig, graph: &Graph, no
     let mut limits: Vec<u64> =
         ports.map(|port| headroom::given(graph.link_of(port), switch, nic).0).collect();
     if switch.headroom == Headroom::Auto && lossless > 0 {
-        let room = switch.buffer.0.saturating_sub(switch.reserved.0 * count * lossless) / 2;
-        let fair = room / (count * lossless).max(1);
-        if limits.iter().sum::<u64>() * lossless > room {
+        let room = switch.buffer.0.saturating_sub(switch.reserved.0 * count * lossless);
+        let fair = room / 2 / (count * lossless).max(1);
+        if limits.iter().sum::<u64>().saturating_mul(lossless) >= room {
             for limit in &mut limits {
                 *limit = (*limit).min(fair);
             }

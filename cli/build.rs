@@ -15,7 +15,7 @@ fn main() {
         .map(|entry| entry.expect("its entries can be read").path())
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
         .collect();
-    files.sort();
+    files.sort_by_key(|file| file.file_stem().map(ToOwned::to_owned));
     let mut table = String::from("&[\n");
     for file in &files {
         println!("cargo::rerun-if-changed={}", file.display());

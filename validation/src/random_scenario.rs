@@ -122,14 +122,15 @@ fn link(c: &mut Choices, errors: &mut bool) -> Value {
     link
 }
 
+/// A topology, its hosts, some of its links and some of its switches.
+type Parts = (Value, Vec<String>, Vec<(&'static str, &'static str)>, Vec<&'static str>);
+
 fn topology(c: &mut Choices) -> Shape {
     let mut errors = false;
     let host_link = link(c, &mut errors);
     let fabric_link = link(c, &mut errors);
     let names = |n: usize| (0..n).map(|i| format!("host{i}")).collect::<Vec<_>>();
-    let (topology, hosts, links, switches): (Value, Vec<String>, Vec<(&str, &str)>, Vec<&str>) = match c
-        .below(5)
-    {
+    let (topology, hosts, links, switches): Parts = match c.below(5) {
         0 => {
             let hosts = c.pick(&[3, 2, 5, 8]);
             (

@@ -11,7 +11,8 @@ use validation::cases::incast;
 use validation::harness::{End, Simulation, findings, simulate, spread};
 use validation::rows::Table;
 
-/// A 3-tier fat tree of 16 hosts at 10 Gb/s, every host sending to every other at 0.3 Gb/s; host5 pauses from 1 ms on.
+/// A 3-tier fat tree of 16 hosts at 10 Gb/s, every host sending to every other, slowly enough that nothing pauses by
+/// itself; host5 pauses from 1 ms on.
 fn storm(watchdog: &Value) -> Simulation {
     let scenario = json!({
         "schema_version": 1,
@@ -22,7 +23,9 @@ fn storm(watchdog: &Value) -> Simulation {
         "congestion": "none",
         "traffic": [
             {"all-to-all": {"size": "1GB", "options": {"rate": "300Mbps"}}},
-            {"flows": {"list": [{"from": "host0", "to": "host15", "size": "1GB", "class": 1, "start": "5ms", "rate": "4Gbps"}]}},
+            {"flows": {"list": [
+                {"from": "host0", "to": "host15", "size": "1GB", "class": 1, "start": "5ms", "rate": "4Gbps"}
+            ]}},
         ],
         "faults": [{"pause-storm": {"host": "host5", "at": "1ms"}}],
     });

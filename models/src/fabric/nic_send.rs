@@ -6,7 +6,9 @@ use sim_core::{Duration, Time};
 use super::Fabric;
 use crate::config::{CLASSES, Operation, Recovery};
 use crate::congestion::{Allowance, Feedback};
-use crate::packet::{ACK_REQUEST, ECN_ECHO, EXPLICIT, Kind, LAST, Packet, RETRANSMISSION, TELEMETRY, since_stamp, stamp};
+use crate::packet::{
+    ACK_REQUEST, ECN_ECHO, EXPLICIT, Kind, LAST, Packet, RETRANSMISSION, TELEMETRY, since_stamp, stamp,
+};
 use crate::record::Recorder;
 
 /// Where a queue pair stands with its host's arbiter.

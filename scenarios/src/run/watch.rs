@@ -16,8 +16,8 @@ use crate::spec::Scenario;
 /// Roots of pause trees that are kept, the first seen.
 const MOST_TREES: usize = 4096;
 /// Scans with pauses at each of which trees are looked for; after them, only at every `SPARSE`-th.
-const DENSE: u64 = 16;
-const SPARSE: u64 = 8;
+const DENSE: u64 = 6;
+const SPARSE: u64 = 16;
 
 /// What was seen on the grid of a run.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +46,7 @@ pub struct Watch {
 pub struct TreeWatch {
     /// Why the root did not drain, as of the largest tree.
     pub cause: PauseCause,
-    /// When the first was seen.
+    /// When the root was paused first, or the first tree was seen.
     pub first: Time,
     /// Scans at which it stood, those between two looks taken as the later look.
     pub scans: u64,
@@ -131,7 +131,7 @@ impl Watch {
         }
         let seen = self.trees.entry(key).or_insert_with(|| TreeWatch {
             cause: tree.cause,
-            first: now,
+            first: tree.since,
             scans: 0,
             standing: Duration::ZERO,
             reached: BTreeMap::new(),

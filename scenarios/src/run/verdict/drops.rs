@@ -214,7 +214,7 @@ mod tests {
         }));
         assert_eq!(cut.summary.flows.completed, 1);
         let place = only(&cut, "link-down-drops").place;
-        assert!(place.starts_with("leaf0:0 ("), "{place}");
+        assert!(place.starts_with("leaf0:1 ("), "{place}");
         assert!(only(&cut, "timeouts").text.contains("200.00 us"));
     }
 }

@@ -69,8 +69,8 @@ fn report(
         | models::config::CongestionConfig::Hpcc(_) => "Lower the target of congestion control",
     };
     let text = format!(
-        "{spread} {} that cross a paused port but not {name} were held up: {}; the worst took {worst}. {advice}, or put \
-         them into another class.",
+        "{spread} {} held up that cross a paused port but not {name}: {}; the worst took {worst}. {advice}, or put such \
+         flows into another class.",
         text::count(victims.len(), "flow"),
         flow_names(facts, victims),
     );

@@ -64,7 +64,7 @@ fn storm(facts: &Facts, root: PortIndex, class: u8, tree: &TreeWatch, findings: 
         Some(_) => "Reset or replace that NIC.",
     };
     let text = format!(
-        "{host} pauses {} in class {class} without end: first seen at {}, standing for up to {}. The port is the root: it \
+        "{host} pauses {} in class {class} without end: from {} on, standing for up to {}. The port is the root: it \
          is paused while its own switch owes nothing. {reached}{victims} {advice}",
         graph.port_name(root),
         text::span(tree.first.since(Time::ZERO)),

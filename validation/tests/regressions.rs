@@ -79,3 +79,40 @@ fn automatic_headroom_is_whole_where_it_fits() {
     assert_eq!((end, c.dropped()), (End::Completed, 0));
     assert!(c.pause_frames > 0, "the headroom was needed");
 }
+
+/// The NAK of selective repeat carries the missing PSN where an ACK carries the time of sending: it measures no round trip.
+#[test]
+fn delay_controls_do_not_read_a_round_trip_from_a_selective_nak() {
+    for congestion in [json!({"swift": {}}), json!({"timely": {}})] {
+        let more = json!({
+            "congestion": congestion,
+            "nic": {"mtu": "1024B", "recovery": "selective-repeat"},
+            "faults": [{"drop-every": {"at": "switch0", "every": 50}}],
+        });
+        let (s, end) = simulate(&pair("10MB", 1, &more), &[]);
+        assert_eq!(end, End::Completed);
+        // Read as a time of sending, the PSNs gave round trips of the whole run, and 80.3 Gb/s with Swift.
+        let least = if congestion.get("swift").is_some() { 83.0 } else { 85.0 };
+        assert!(s.goodput_gbps()[0] > least, "{congestion}: {} Gb/s", s.goodput_gbps()[0]);
+    }
+}
+
+/// A PAUSE on its way when its link fails is lost with it: applied after the link is back, nothing would ever resume it.
+#[test]
+fn pfc_frames_in_flight_are_lost_with_their_link() {
+    for down_ns in (5_000..40_000).step_by(500) {
+        let more = json!({
+            "topology": {"single-switch": {"link": {"delay": "5us"}}},
+            "switch": {"pfc": {"quanta": 0}, "xoff": {"static": "20KB"}, "xon_offset": "10KB"},
+            "nic": {"retransmission_timeout": "200us"},
+            "congestion": "none",
+            "faults": [{"link-down": {
+                "a": "host1", "b": "switch0", "at": format!("{down_ns}ns"), "until": format!("{}ns", down_ns + 4000)
+            }}],
+            "run": {"stall_limit": "20ms"},
+        });
+        let (s, end) = simulate(&validation::cases::incast(3, "200KB", &more), &[]);
+        assert_eq!(end, End::Completed, "down at {down_ns} ns");
+        s.fabric.audit().unwrap();
+    }
+}

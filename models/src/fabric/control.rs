@@ -8,6 +8,7 @@ use super::Fabric;
 use crate::config::RoutingConfig;
 use crate::counters::DropReason;
 use crate::link::UNKNOWN;
+use crate::link::PfcFrame;
 use crate::record::Recorder;
 use crate::routing::{ExplicitRoutes, RouteTable};
 
@@ -104,9 +105,21 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             let flying = self.packets.iter(&self.ports[port as usize].flying).count() as u32;
             self.link_faults[port as usize].lost = flying;
             self.ports[port as usize].lossy_link = true;
+            self.lose_pfc_frames(port);
             self.end_pauses(port, u8::MAX);
             if port >= self.hosts_count {
                 self.flush(port, u8::MAX, DropReason::LinkDown);
+            }
+        }
+    }
+
+    /// Frames in flight from `port` arrive without effect: applied after the link is back, they would speak of a state
+    /// that both ends have forgotten.
+    fn lose_pfc_frames(&mut self, port: u32) {
+        let ring = &mut self.pfc_links[port as usize];
+        for _ in 0..ring.len() {
+            if let Some(frame) = ring.pop() {
+                ring.push(PfcFrame { classes: 0, pause: 0, ..frame });
             }
         }
     }

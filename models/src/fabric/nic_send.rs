@@ -352,7 +352,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         if packet.flags & ECN_ECHO != 0 {
             self.on_cnp(qp);
         }
-        if packet.flags & TELEMETRY != 0 || self.congestion.listens_to_acks() {
+        // A selective NAK carries the missing PSN where others carry the time of sending: it measures nothing.
+        let timed = packet.kind != Kind::Nak || self.nic.recovery != Recovery::SelectiveRepeat;
+        if packet.flags & TELEMETRY != 0 || (timed && self.congestion.listens_to_acks()) {
             self.tell_congestion(packet, acked, next, newly_acked);
         }
         if packet.kind == Kind::Nak {

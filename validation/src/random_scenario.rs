@@ -478,5 +478,15 @@ fn faults(c: &mut Choices, shape: &Shape) -> (Value, bool, bool) {
         failing = true;
         list.push(json!({"drop-every": {"at": c.pick(&shape.switches), "every": c.pick(&[100, 7, 2])}}));
     }
+    // What passes: everything must recover from it.
+    if c.mood == Mood::Rough && c.one_in(3) {
+        failing = true;
+        let (a, b) = c.pick(&shape.links);
+        let until = c.pick(&["60us", "21us", "20500ns"]);
+        list.push(json!({"link-down": {"a": a, "b": b, "at": "20us", "until": until}}));
+    }
+    if c.mood == Mood::Rough && c.one_in(4) {
+        list.push(json!({"pause-storm": {"host": c.pick(&shape.hosts), "at": "15us", "until": "150us"}}));
+    }
     (json!(list), failing, stopping)
 }

@@ -62,3 +62,25 @@ fn the_commands_of_the_readme_exist() {
     }
     assert!(seen >= 7, "{seen} commands");
 }
+
+#[test]
+fn the_example_is_what_the_command_prints() {
+    let root = format!("{}/..", env!("CARGO_MANIFEST_DIR"));
+    let folder = env::temp_dir().join(format!("fabsim-readme-{}", std::process::id()));
+    let scenario = format!("{root}/scenarios/library/incast.json");
+    let answer = fabsim(&["run", &scenario, "--quiet", "--out", folder.to_str().unwrap()]);
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(answer.code(), 0, "{}", answer.stderr());
+    // The wall clock and the folder are the only lines that may differ.
+    let steady = |line: &&str| !line.starts_with("simulated ") && !line.starts_with("files ");
+    let page = answer.stdout();
+    let printed: Vec<&str> = page.lines().filter(steady).collect();
+    let text = readme();
+    let lines = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line));
+    let example: Vec<&str> = lines
+        .skip_while(|line| !line.starts_with("incast · "))
+        .take(page.lines().count())
+        .filter(steady)
+        .collect();
+    assert_eq!(example, printed);
+}

@@ -33,10 +33,9 @@ pub struct Timing {
     pub base: Duration,
     /// From the end of a local send until its receiver sees it.
     pub local: Duration,
-    /// From the end of a thread's work until the NIC gets the message.
-    pub network_send: Duration,
-    /// From the message's arrival at the NIC until its receiver sees it.
-    pub network_receive: Duration,
+    /// From the end of a thread's work until the receiver sees the message, over an idle network and with idle proxies.
+    /// The time on the wire and in the proxies is part of it; what is left lies half before and half behind the wire.
+    pub network: Duration,
     /// Time of a thread a slice, on top of moving its bytes.
     pub step: Duration,
 }
@@ -48,7 +47,9 @@ pub struct Transport {
     pub qps: u8,
     /// Whether each message is cut into pieces over all queue pairs; else messages take turns.
     pub split: bool,
-    /// Traffic class.
+    /// Messages above so many bytes are announced by a write of their own (NCCL's way with adaptive routing).
+    pub announce_above: Option<u64>,
+    /// Traffic class of data and clear-to-send writes.
     pub class: Class,
     /// DSCP of the packets.
     pub dscp: u8,

@@ -548,6 +548,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
         fabric.schedule_faults(config)?;
         fabric.schedule_starts(config);
+        fabric.settle_latencies();
         fabric.start_tasks();
         Ok(fabric)
     }

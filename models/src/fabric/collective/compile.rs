@@ -260,6 +260,7 @@ impl Build<'_> {
             sent: 0,
             posted: 0,
             acked: 0,
+            announce_above: call.transport.announce_above.unwrap_or(u64::MAX),
             granted: slots,
             arrived: 0,
             consumed: 0,
@@ -291,7 +292,16 @@ impl Build<'_> {
 
     fn stream(&mut self, id: u32, part: u8, clear_to_send: bool, ends: (u32, u32), transport: &Transport) {
         debug_assert_eq!(self.flows.len(), self.finite as usize + self.owners.len());
-        self.owners.push(Owner { connection: id, part, clear_to_send, arrived: 0 });
+        let first = if transport.split { 0 } else { u32::from(part) };
+        self.owners.push(Owner {
+            connection: id,
+            part,
+            clear_to_send,
+            message: first,
+            writes: 0,
+            acked: first,
+            acked_writes: 0,
+        });
         self.flows.push(Flow {
             src: ends.0,
             dst: ends.1,
@@ -400,6 +410,8 @@ fn compile_call(
     CallState {
         protocol: schedule.protocol,
         timing: call.timing,
+        network_side: 0,
+        connections: ids.to_vec(),
         running: vec![(0, NONE); ranks.len()],
         ranks,
         steady: Steady::new(through, shortest),

@@ -66,8 +66,10 @@ pub(super) struct Connection {
     pub sent: u32,
     /// Messages posted to the NIC.
     pub posted: u32,
-    /// Messages (parts, with several queue pairs) acknowledged.
+    /// Messages acknowledged.
     pub acked: u32,
+    /// Bytes above which a message is announced by a write of its own.
+    pub announce_above: u64,
     /// Messages the receiver has room for.
     pub granted: u32,
     /// Messages that arrived.
@@ -141,6 +143,10 @@ pub(super) struct Thread {
 pub(super) struct CallState {
     pub protocol: Protocol,
     pub timing: Timing,
+    /// Latency before and behind the wire.
+    pub network_side: u64,
+    /// The connection of each of the schedule's.
+    pub connections: Vec<u32>,
     /// Threads of each rank: first in `threads`, count.
     pub ranks: Vec<(u32, u32)>,
     /// Threads of each rank not done, and its running task.
@@ -163,8 +169,12 @@ pub(super) struct Owner {
     /// Which of the connection's queue pairs.
     pub part: u8,
     pub clear_to_send: bool,
-    /// Messages that arrived.
-    pub arrived: u32,
+    /// The message that arrives next, and writes of it that arrived.
+    pub message: u32,
+    pub writes: u8,
+    /// The message that is acknowledged next, and its writes that were.
+    pub acked: u32,
+    pub acked_writes: u8,
 }
 
 /// A GPU's ports and helpers.

@@ -3,7 +3,7 @@
 use sim_core::Time;
 use sim_core::queue::EventQueue;
 
-use super::{Line, NONE, SLOTS, span};
+use super::{Connection, Line, NONE, SLOTS, span};
 use crate::fabric::Fabric;
 use crate::record::Recorder;
 
@@ -58,16 +58,24 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             }
             connection.posted += 1;
             let (qp, qps, split) = (connection.qp, u32::from(connection.qps), connection.split);
+            let announce = connection.writes(slot.bytes) > 1;
             if split && qps > 1 {
                 // Pieces are multiples of 128 B; a short message leaves the last ones empty.
                 let piece = slot.bytes.div_ceil(u64::from(qps)).div_ceil(128) * 128;
                 for part in 0..u64::from(qps) {
                     let bytes = piece.min(slot.bytes.saturating_sub(part * piece));
-                    self.post(qp + part as u32, bytes);
+                    self.post_write(qp + part as u32, bytes, announce);
                 }
             } else {
-                self.post(qp + message % qps, slot.bytes);
+                self.post_write(qp + message % qps, slot.bytes, announce);
             }
+        }
+    }
+
+    fn post_write(&mut self, qp: u32, bytes: u64, announce: bool) {
+        self.post(qp, bytes);
+        if announce {
+            self.post(qp, 0);
         }
     }
 
@@ -77,20 +85,22 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let index = self.stream_of(qp);
         let c = &mut self.collectives;
         let owner = &mut c.owners[index];
-        let order = owner.arrived;
-        owner.arrived += 1;
-        let (id, part, clear_to_send) = (owner.connection, owner.part, owner.clear_to_send);
+        let (id, message) = (owner.connection, owner.message);
         let connection = &mut c.connections[id as usize];
-        if clear_to_send {
+        if owner.clear_to_send {
             connection.granted += 1;
             if !connection.post_pending {
                 self.post_ready(id);
             }
             return;
         }
-        let qps = u32::from(connection.qps);
-        let (message, parts) =
-            if connection.split { (order, connection.qps) } else { (order * qps + u32::from(part), 1) };
+        owner.writes += 1;
+        if owner.writes < connection.writes(c.slots[id as usize * SLOTS + message as usize % SLOTS].bytes) {
+            return;
+        }
+        owner.writes = 0;
+        owner.message += connection.turn();
+        let parts = if connection.split { connection.qps } else { 1 };
         let (line, to, arrived) = (connection.line, connection.to as usize, connection.arrived);
         let slot = c.slot(id, message);
         slot.parts += 1;
@@ -154,15 +164,38 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 
     /// A message (or a piece) on stream `qp` is acknowledged: its slot at the sender is free.
     pub(in crate::fabric) fn on_message_acked(&mut self, qp: u32) {
-        let owner = self.collectives.owners[self.stream_of(qp)];
+        let index = self.stream_of(qp);
+        let c = &mut self.collectives;
+        let owner = &mut c.owners[index];
         if owner.clear_to_send {
             return;
         }
-        let connection = &mut self.collectives.connections[owner.connection as usize];
+        let id = owner.connection as usize;
+        let connection = &mut c.connections[id];
+        owner.acked_writes += 1;
+        if owner.acked_writes < connection.writes(c.slots[id * SLOTS + owner.acked as usize % SLOTS].bytes) {
+            return;
+        }
+        owner.acked_writes = 0;
+        owner.acked += connection.turn();
         if !connection.split || owner.part + 1 == connection.qps {
             connection.acked += 1;
         }
         let waiting = std::mem::replace(&mut connection.waiting_sender, NONE);
         self.poke(waiting);
+    }
+}
+
+impl Connection {
+    /// Writes of a message of `bytes` on a queue pair: the data, and what announces it.
+    #[inline]
+    fn writes(&self, bytes: u64) -> u8 {
+        if bytes > self.announce_above { 2 } else { 1 }
+    }
+
+    /// Messages from one to the next on the same queue pair.
+    #[inline]
+    fn turn(&self) -> u32 {
+        if self.split { 1 } else { u32::from(self.qps) }
     }
 }

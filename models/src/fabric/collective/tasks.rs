@@ -3,12 +3,47 @@
 use sim_core::Time;
 use sim_core::queue::EventQueue;
 
-use super::{Moved, State, TaskState};
+use super::{Line, Moved, State, TaskState};
 use crate::fabric::Fabric;
 use crate::record::Recorder;
 use crate::workload::{TaskTimes, Work};
 
 impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
+    /// Takes the idle wire and proxies off each call's network latency: they are simulated. What is left lies half before
+    /// and half behind the wire.
+    pub(in crate::fabric) fn settle_latencies(&mut self) {
+        let Some(machine) = &self.collectives.machine else { return };
+        let proxies = machine.proxy_send.0 + machine.proxy_receive.0;
+        for call in 0..self.collectives.calls.len() {
+            let c = &self.collectives;
+            let wire = c.calls[call]
+                .connections
+                .iter()
+                .map(|&id| &c.connections[id as usize])
+                .filter(|connection| matches!(connection.line, Line::Network | Line::InNetwork))
+                .map(|connection| self.paths[connection.qp as usize].base_rtt / 2)
+                .min()
+                .unwrap_or(0);
+            let call = &mut self.collectives.calls[call];
+            call.network_side = call.timing.network.0.saturating_sub(proxies + wire) / 2;
+        }
+    }
+
+    /// The first stream of each connection of call `call`'s schedule, as an index of flows, and how many carry its data;
+    /// `None` for connections within a node.
+    pub fn data_streams(&self, call: u32) -> Vec<Option<std::ops::Range<u32>>> {
+        let c = &self.collectives;
+        c.calls[call as usize]
+            .connections
+            .iter()
+            .map(|&id| {
+                let connection = &c.connections[id as usize];
+                matches!(connection.line, Line::Network | Line::InNetwork)
+                    .then(|| connection.qp..connection.qp + u32::from(connection.qps))
+            })
+            .collect()
+    }
+
     /// Starts the tasks that wait for nothing.
     pub(in crate::fabric) fn start_tasks(&mut self) {
         for task in 0..self.collectives.tasks.len() as u32 {
@@ -94,6 +129,11 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 self.start_task(next);
             }
         }
+    }
+
+    /// Whether some GPU computes.
+    pub fn computing(&self) -> bool {
+        self.collectives.gpus.iter().any(|gpu| gpu.computing.is_some())
     }
 
     /// Tasks done.

@@ -53,7 +53,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             return;
         }
         let step = c.steps[thread.step as usize];
-        let timing = c.calls[thread.call as usize].timing;
+        let call = &c.calls[thread.call as usize];
+        let (local, network) = (call.timing.local.0, call.network_side);
         let mut ready = self.now.0;
         for i in 0..u32::from(step.receive.1) {
             let id = c.lists[(step.receive.0 + i) as usize];
@@ -63,11 +64,11 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 return;
             }
             let latency = match connection.line {
-                Line::Local | Line::Reduce | Line::Multicast => timing.local,
-                Line::Network | Line::InNetwork => timing.network_receive,
+                Line::Local | Line::Reduce | Line::Multicast => local,
+                Line::Network | Line::InNetwork => network,
             };
             let message = connection.consumed;
-            ready = ready.max(c.slot(id, message).arrived_at + latency.0);
+            ready = ready.max(c.slot(id, message).arrived_at + latency);
         }
         for i in 0..u32::from(step.send.1) {
             let connection = &mut c.connections[c.lists[(step.send.0 + i) as usize] as usize];
@@ -162,7 +163,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         thread.state = State::Waiting;
         let step = self.collectives.steps[thread.step as usize];
         let wire = self.collectives.calls[thread.call as usize].protocol.wire_bytes(bytes);
-        let send_latency = self.collectives.calls[thread.call as usize].timing.network_send.0;
+        let send_latency = self.collectives.calls[thread.call as usize].network_side;
         // The thread's own place moves on before anyone it wakes looks at it.
         let more = thread.left > 0 || self.next_step(t);
         for i in 0..u32::from(step.receive.1) {

@@ -17,6 +17,8 @@ mod compile;
 mod proxy;
 mod steady;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 pub use compile::WorkloadError;

@@ -7,6 +7,8 @@
 
 pub mod algorithms;
 pub mod check;
+pub mod nccl;
+pub mod node;
 pub mod plan;
 pub mod schedule;
 

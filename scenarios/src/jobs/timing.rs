@@ -4,7 +4,7 @@
 //! wire's part of a network hop is simulated and therefore subtracted by the fabric. Rates of threads come from the
 //! tables' limits of a channel: what NCCL's own engineers measured a channel to move.
 
-use collectives::nccl;
+use collectives::nccl::Communicator;
 use collectives::node::{GpuGeneration, NodeSpec};
 use collectives::schedule::{Algorithm, CollectiveSchedule, Protocol, Role};
 use models::workload::{Machine, Timing};
@@ -33,8 +33,8 @@ pub fn machine(cluster: &ClusterConfig, node: &NodeSpec) -> Machine {
 }
 
 /// Latencies of a call.
-pub fn timing(node: &NodeSpec, algorithm: Algorithm, protocol: Protocol) -> Timing {
-    let hop = nccl::latencies(algorithm, protocol, node);
+pub fn timing(of: &Communicator, algorithm: Algorithm, protocol: Protocol) -> Timing {
+    let (node, hop) = (&of.node, of.latencies(algorithm, protocol));
     let mut local = if node.nvlink_gbytes_per_s > 0.0 { hop.nvlink_us } else { hop.pcie_us };
     if matches!(algorithm, Algorithm::Nvls | Algorithm::NvlsTree) {
         // One figure for both ways through the NVSwitch.

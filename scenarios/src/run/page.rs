@@ -219,6 +219,10 @@ fn topology(facts: &Facts) -> String {
             format!("leaf–spine {} × {}, {} hosts", l.leaves, l.spines, graph.hosts)
         }
         TopologyConfig::FatTree(f) => format!("{}-tier fat tree k = {}, {} hosts", f.tiers, f.k, graph.hosts),
+        TopologyConfig::Rail(rail) => {
+            let planes = if rail.planes == 2 { ", 2 planes" } else { "" };
+            format!("{} nodes on {} rails{planes}", rail.nodes, rail.rails.unwrap_or(rail.nics_per_node))
+        }
         TopologyConfig::Edges(_) => {
             format!("{} hosts, {} switches", graph.hosts, graph.nodes() - graph.hosts)
         }

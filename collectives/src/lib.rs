@@ -7,7 +7,9 @@
 
 pub mod algorithms;
 pub mod check;
+pub mod describe;
 pub mod plan;
 pub mod schedule;
 
+pub use describe::describe;
 pub use schedule::CollectiveSchedule;

@@ -9,7 +9,9 @@ pub mod algorithms;
 pub mod check;
 pub mod nccl;
 pub mod node;
+pub mod describe;
 pub mod plan;
 pub mod schedule;
 
+pub use describe::describe;
 pub use schedule::CollectiveSchedule;

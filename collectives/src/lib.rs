@@ -7,9 +7,9 @@
 
 pub mod algorithms;
 pub mod check;
+pub mod describe;
 pub mod nccl;
 pub mod node;
-pub mod describe;
 pub mod plan;
 pub mod schedule;
 

@@ -7,9 +7,11 @@
 
 pub mod algorithms;
 pub mod check;
+pub mod describe;
 pub mod nccl;
 pub mod node;
 pub mod plan;
 pub mod schedule;
 
+pub use describe::describe;
 pub use schedule::CollectiveSchedule;

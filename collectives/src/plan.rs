@@ -52,7 +52,7 @@ pub enum TreePattern {
 pub enum Shape {
     /// All ranks in ring order. Consecutive ranks of different nodes are joined by the network.
     Ring {
-        /// The ranks, each once; rank order[i] sends to order[i+1], the last to the first.
+        /// The ranks, each once; rank `order[i]` sends to `order[i+1]`, the last to the first.
         order: Vec<u32>,
         /// NIC by which the ring leaves each node.
         leave: Vec<u32>,

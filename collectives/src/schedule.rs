@@ -190,7 +190,8 @@ impl Channel {
 
     /// Bytes of repetition `k` of a step in loop `index`.
     pub fn step_bytes(&self, index: u32, step: &Step, k: u32) -> u64 {
-        step.blocks_at(k, self.blocks).map(|block| self.block(index, block).1).sum()
+        step.blocks_at(k, self.blocks)
+            .fold(0, |sum: u64, block| sum.saturating_add(self.block(index, block).1))
     }
 
     /// Slices (messages) of a step of `bytes`: at least one.

@@ -97,8 +97,7 @@ pub(super) fn write(writer: &mut Writer<'_>) -> Result<(), AlgorithmError> {
 
 /// All threads of a channel.
 fn exchange(writer: &mut Writer<'_>, channel: usize, members: &Members, direct: &Direct<'_>) {
-    let link =
-        |writer: &mut Writer<'_>, from, to| writer.connect(channel, from, to, direct.path(from, to));
+    let link = |writer: &mut Writer<'_>, from, to| writer.connect(channel, from, to, direct.path(from, to));
     let sends: Vec<Vec<u32>> = (0..members.exchanges)
         .map(|t| {
             let pairs = (0..members.count).map(|v| (members.rank(v), members.rank(v ^ (1 << t))));

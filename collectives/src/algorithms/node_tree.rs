@@ -16,11 +16,11 @@ impl NodeTree {
     /// The place of `node` of `nodes` in tree 0 or 1. Tree 1 is the mirror of tree 0 with an even number of nodes, and
     /// tree 0 moved on by one node with an odd number.
     pub fn new(tree: u32, node: u32, nodes: u32) -> Self {
-        if tree % 2 == 0 {
+        if tree.is_multiple_of(2) {
             return Self::first(node, nodes);
         }
         let last = nodes - 1;
-        let (here, back): (u32, fn(u32, u32) -> u32) = if nodes % 2 == 0 {
+        let (here, back): (u32, fn(u32, u32) -> u32) = if nodes.is_multiple_of(2) {
             (last - node, |other, last| last - other)
         } else {
             ((node + last) % nodes, |other, last| if other == last { 0 } else { other + 1 })

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
+use super::prove::prove;
 use super::sum::Sum;
 use super::{Blocked, CheckError, Wait};
 use crate::schedule::{Buffer, Channel, CollectiveSchedule, Operation, Path, Step};
@@ -43,7 +44,7 @@ struct Place {
 }
 
 /// A block of an output buffer and the thread that wrote it.
-type Cell = Option<(Sum, u32)>;
+pub(super) type Cell = Option<(Sum, u32)>;
 
 struct Machine<'a> {
     schedule: &'a CollectiveSchedule,
@@ -93,7 +94,7 @@ pub(super) fn execute(schedule: &CollectiveSchedule) -> Result<Vec<Vec<u32>>, Ch
         for index in if part.loops > 1 { vec![0, part.loops - 1] } else { vec![0] } {
             machine.index = index;
             machine.run_loop(c as u32, &threads[c])?;
-            machine.prove(c as u32)?;
+            prove(schedule, c as u32, &machine.output)?;
         }
         for (i, cell) in machine.output.iter().enumerate().take(pairs) {
             if cell.is_some() {
@@ -382,65 +383,5 @@ impl Machine<'_> {
             self.runnable.extend(queue.receiver.take());
         }
         Ok(())
-    }
-
-    /// That every rank ends a loop of `channel` with what the operation says.
-    fn prove(&self, channel: u32) -> Result<(), CheckError> {
-        let (ranks, root) = (self.schedule.ranks, self.schedule.root);
-        for rank in 0..ranks {
-            for block in 0..self.part.blocks {
-                let cell = self.output[self.cell(rank, block)].as_ref().map(|(sum, _)| sum);
-                let data = self.part.data_block(block);
-                let previous = (rank + ranks - 1) % ranks;
-                match self.schedule.operation {
-                    Operation::AllReduce => self.prove_all(channel, rank, data, cell)?,
-                    Operation::ReduceScatter if data == rank => self.prove_all(channel, rank, data, cell)?,
-                    Operation::Reduce if rank == root => self.prove_all(channel, rank, data, cell)?,
-                    Operation::AllGather => self.prove_one(channel, rank, data, cell, (data, data))?,
-                    Operation::Broadcast => self.prove_one(channel, rank, data, cell, (root, data))?,
-                    Operation::SendRecv => self.prove_one(channel, rank, data, cell, (previous, 0))?,
-                    Operation::AllToAll if cell.is_some() => {
-                        self.prove_one(channel, rank, data, cell, (data, rank))?;
-                    }
-                    // Blocks that are somebody else's, or another channel's.
-                    Operation::ReduceScatter | Operation::Reduce | Operation::AllToAll => {}
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Output block `block` of `rank` must be the sum over all ranks of their block of that number.
-    fn prove_all(&self, channel: u32, rank: u32, block: u32, cell: Option<&Sum>) -> Result<(), CheckError> {
-        let ranks = self.schedule.ranks;
-        if cell.is_some_and(|sum| sum.is_all(ranks, block)) {
-            return Ok(());
-        }
-        if let Some((contributor, input)) = cell.and_then(|sum| sum.iter().find(|(_, b)| *b != block)) {
-            let operation = self.schedule.operation;
-            return Err(CheckError::Foreign { channel, rank, block, contributor, input, operation });
-        }
-        let has = |r: &u32| cell.is_some_and(|sum| sum.iter().any(|(rank, _)| rank == *r));
-        let contributor = (0..ranks).find(|r| !has(r)).unwrap_or(0);
-        Err(CheckError::Missing { channel, rank, block, contributor })
-    }
-
-    /// Output block `block` of `rank` must be the one contribution `wanted`.
-    fn prove_one(
-        &self,
-        channel: u32,
-        rank: u32,
-        block: u32,
-        cell: Option<&Sum>,
-        wanted: (u32, u32),
-    ) -> Result<(), CheckError> {
-        if cell.is_some_and(|sum| sum.is_one(wanted.0, wanted.1)) {
-            return Ok(());
-        }
-        if let Some((contributor, input)) = cell.and_then(|sum| sum.iter().find(|c| *c != wanted)) {
-            let operation = self.schedule.operation;
-            return Err(CheckError::Foreign { channel, rank, block, contributor, input, operation });
-        }
-        Err(CheckError::Missing { channel, rank, block, contributor: wanted.0 })
     }
 }

@@ -7,6 +7,7 @@
 
 mod error;
 mod execute;
+mod prove;
 mod sum;
 mod tiling;
 mod totals;
@@ -53,6 +54,3 @@ pub(crate) fn extent(schedule: &CollectiveSchedule) -> u64 {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,9 +1,11 @@
 //! The commands, one file each.
 
 mod check;
+mod explain;
 mod import;
 mod list;
 mod run;
+mod schedule;
 mod schema;
 mod show;
 
@@ -29,6 +31,10 @@ pub enum Command {
     Run(run::RunArgs),
     /// Check a scenario without running it
     Check(check::CheckArgs),
+    /// Say what bounds the collectives of a scenario: links, rails, rings and collisions
+    Explain(explain::ExplainArgs),
+    /// Show, export or prove the schedules of a scenario's collectives
+    Schedule(schedule::ScheduleArgs),
     /// Turn other simulators' files into a scenario
     Import(import::ImportArgs),
     /// List the shipped scenarios
@@ -44,6 +50,8 @@ pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Schedule(args) => schedule::run(&args),
         Command::Import(args) => import::run(&args),
         Command::List => list::run(),
         Command::Show(args) => show::run(&args),

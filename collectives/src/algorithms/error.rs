@@ -116,7 +116,7 @@ pub enum AlgorithmError {
     },
     /// The algorithm needs other nodes.
     #[error(
-        "{algorithm:?} with {operation:?} needs {wanted}: the plan has {nodes} with {per_node} ranks each"
+        "{algorithm:?} with {operation:?} needs {wanted}: the plan has {nodes} × {per_node} ranks (nodes × ranks each)"
     )]
     Nodes {
         /// The algorithm.

@@ -167,8 +167,8 @@ fn want_permutation(
     list: &[u32],
     count: u32,
 ) -> Result<(), AlgorithmError> {
-    want_distinct(channel, what, list, count)?;
-    want_length(channel, what, list.len(), count as usize)
+    want_length(channel, what, list.len(), count as usize)?;
+    want_distinct(channel, what, list, count)
 }
 
 /// Checks that `list` names some of `0..count`, each at most once.

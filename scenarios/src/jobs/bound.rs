@@ -81,7 +81,8 @@ impl Bound {
                 }
             }
         }
-        let nvlink = if node.nvlink_gbytes_per_s > 0.0 { node.nvlink_gbytes_per_s } else { node.pcie_bandwidth() };
+        let nvlink =
+            if node.nvlink_gbytes_per_s > 0.0 { node.nvlink_gbytes_per_s } else { node.pcie_bandwidth() };
         let time = |(port, bytes): (&PortOf, &u64)| {
             let rate = match port {
                 PortOf::Nic { .. } => node.nic_bandwidth(),
@@ -103,7 +104,8 @@ fn connection_bytes(schedule: &CollectiveSchedule) -> Vec<u64> {
             let blocks = u64::from(step.repeat) * u64::from(step.span);
             let moved = match channel.layout {
                 Layout::Contiguous => {
-                    (u128::from(channel.bytes) * u128::from(blocks) / u128::from(channel.blocks.max(1))) as u64
+                    (u128::from(channel.bytes) * u128::from(blocks) / u128::from(channel.blocks.max(1)))
+                        as u64
                 }
                 Layout::PerRank => channel.bytes * blocks,
             };

@@ -4,6 +4,7 @@
 //! [`timing`] says what moving data costs, [`bound`] what the hardware allows, [`results`] what came out.
 
 pub mod bound;
+pub mod explain;
 pub mod loads;
 pub mod plan;
 pub mod results;
@@ -12,4 +13,4 @@ pub mod timing;
 pub mod training;
 
 pub use plan::{JobError, PlannedCall, PlannedJobs};
-pub use spec::{ClusterConfig, CollectiveWork, JobConfig, JobWork, NcclTestsWork};
+pub use spec::{ClusterConfig, CollectiveWork, Costs, JobConfig, JobWork, NcclTestsWork};

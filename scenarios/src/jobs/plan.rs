@@ -2,12 +2,11 @@
 
 use collectives::CollectiveSchedule;
 use collectives::algorithms::{self, AlgorithmError};
-use collectives::nccl::{self, Choice, NcclConfig, PlanError};
+use collectives::nccl::{Choice, Communicator as Nccl, PlanError};
 use collectives::node::{NodeError, NodeSpec};
 use collectives::schedule::{Algorithm, Operation, Path};
 use models::config::FlowOptions;
 use models::workload::{Call, Task, Transport, Work, Workload};
-
 
 use super::bound::Bound;
 use super::spec::{ClusterConfig, JobConfig, JobWork};
@@ -61,12 +60,10 @@ pub struct Communicator {
     pub number: u32,
     /// Nodes with members.
     pub nodes: u32,
-    /// Members of each node.
-    pub per_node: u32,
     /// The GPU of each rank.
     pub members: Vec<u32>,
-    /// The machine, cut down to the members' GPUs and the NICs near them.
-    pub node: NodeSpec,
+    /// What NCCL sets up on the machine, cut down to the members' GPUs and the NICs near them.
+    pub nccl: Nccl,
     /// The NIC of the whole node that each NIC of `node` is.
     pub nics: Vec<u32>,
 }
@@ -166,8 +163,9 @@ impl Planner<'_> {
             let why = format!("{each} ranks on a node with {} GPUs: give 1 to that many", self.node.gpus);
             return Err(wrong("ranks_per_node", why));
         }
+        let per_node = self.node.gpus;
         let gpus: Vec<u32> =
-            nodes.iter().flat_map(|node| (0..each).map(|g| node * self.node.gpus + g)).collect();
+            nodes.iter().flat_map(|node| (0..each).map(move |g| node * per_node + g)).collect();
         let first: Vec<Option<u32>> = gpus
             .iter()
             .map(|&gpu| (job.start.0 > 0).then(|| self.task(gpu, Work::Compute(job.start), vec![])))
@@ -175,15 +173,30 @@ impl Planner<'_> {
         match &job.work {
             JobWork::Collective(work) => {
                 if work.iterations == 0 {
-                    return Err(wrong("work.collective.iterations", "0 calls do nothing: give 1 or more".into()));
+                    return Err(wrong(
+                        "work.collective.iterations",
+                        "0 calls do nothing: give 1 or more".into(),
+                    ));
                 }
                 let name = job.name.clone().unwrap_or_else(|| format!("{}-{index}", kebab(work.operation)));
                 let sizes = [work.size.0];
-                self.sweep(index, job, &name, (work.operation, work.root), &sizes, (0, work.iterations), &gpus, first)
+                self.sweep(
+                    index,
+                    job,
+                    &name,
+                    (work.operation, work.root),
+                    &sizes,
+                    (0, work.iterations),
+                    &gpus,
+                    first,
+                )
             }
             JobWork::NcclTests(work) => {
                 if work.iterations == 0 {
-                    return Err(wrong("work.nccl-tests.iterations", "0 calls do nothing: give 1 or more".into()));
+                    return Err(wrong(
+                        "work.nccl-tests.iterations",
+                        "0 calls do nothing: give 1 or more".into(),
+                    ));
                 }
                 if work.factor < 2 {
                     return Err(wrong("work.nccl-tests.factor", "sizes must grow: give 2 or more".into()));
@@ -216,7 +229,7 @@ impl Planner<'_> {
         gpus: &[u32],
         mut last: Vec<Option<u32>>,
     ) -> Result<(), JobError> {
-        let communicator = self.communicator(gpus.to_vec());
+        let communicator = self.communicator(index, job, gpus.to_vec())?;
         for &bytes in sizes {
             let call = self.call(index, job, name, &communicator, (operation, root), bytes, !self.exact)?;
             for _ in 0..warmup + iterations {
@@ -251,7 +264,12 @@ impl Planner<'_> {
     }
 
     /// A communicator of these GPUs: as many in each node, the same ones where they are not all.
-    pub fn communicator(&mut self, members: Vec<u32>) -> Communicator {
+    pub fn communicator(
+        &mut self,
+        index: usize,
+        job: &JobConfig,
+        members: Vec<u32>,
+    ) -> Result<Communicator, JobError> {
         let gpus = self.node.gpus;
         let first = members.first().map_or(0, |gpu| gpu / gpus);
         let locals: Vec<u32> =
@@ -260,7 +278,9 @@ impl Planner<'_> {
         let (node, nics) = restrict(&self.node, &locals);
         self.communicators += 1;
         let nodes = members.len() as u32 / per_node;
-        Communicator { number: self.communicators, nodes, per_node, members, node, nics }
+        let nccl = Nccl::new(&node, nodes, per_node, &job.nccl)
+            .map_err(|error| JobError::Plan { job: index, error })?;
+        Ok(Communicator { number: self.communicators, nodes, members, nccl, nics })
     }
 
     /// Plans a call of `bytes` in `communicator`.
@@ -275,9 +295,10 @@ impl Planner<'_> {
         bytes: u64,
         may_skip: bool,
     ) -> Result<u32, JobError> {
-        let Communicator { number, nodes, per_node, members, node, nics } = communicator;
-        let (schedule, choice) = schedule(node, (*nodes, *per_node), &job.nccl, (operation, root), bytes, nics)
-            .map_err(|error| error.at(index))?;
+        let Communicator { number, nodes, members, nccl, nics } = communicator;
+        let (schedule, choice) =
+            schedule(nccl, (operation, root), bytes, nics).map_err(|error| error.at(index))?;
+        let bytes = schedule.bytes;
         let bound = Bound::new(&self.node, members, &schedule);
         let number_of_call = self.calls.len() as u32;
         self.planned.push(PlannedCall {
@@ -295,9 +316,9 @@ impl Planner<'_> {
             name: name.to_string(),
             members: members.clone(),
             communicator: *number,
-            timing: timing::timing(node, schedule.algorithm, schedule.protocol),
-            thread_rates: timing::thread_rates(node, *nodes, &schedule),
-            transport: transport(job, node),
+            timing: timing::timing(nccl, schedule.algorithm, schedule.protocol, self.cluster.costs),
+            thread_rates: timing::thread_rates(&nccl.node, *nodes, &schedule, self.cluster.costs),
+            transport: transport(job, &nccl.node),
             may_skip,
             schedule,
         });
@@ -325,15 +346,12 @@ impl ScheduleError {
 
 /// The schedule of a call as NCCL would run it.
 pub fn schedule(
-    node: &NodeSpec,
-    (nodes, per_node): (u32, u32),
-    nccl: &NcclConfig,
+    nccl: &Nccl,
     (operation, root): (Operation, u32),
     bytes: u64,
     nics: &[u32],
 ) -> Result<(CollectiveSchedule, Choice), ScheduleError> {
-    let (plan, choice) =
-        nccl::plan(node, nodes, per_node, nccl, operation, bytes, root).map_err(ScheduleError::Plan)?;
+    let (plan, choice) = nccl.plan(operation, bytes, root).map_err(ScheduleError::Plan)?;
     let mut schedule = algorithms::build(&plan).map_err(ScheduleError::Algorithm)?;
     for connection in &mut schedule.connections {
         match &mut connection.path {
@@ -429,4 +447,3 @@ pub fn bus_factor(operation: Operation, ranks: u32) -> f64 {
         Operation::Broadcast | Operation::Reduce | Operation::SendRecv => 1.0,
     }
 }
-

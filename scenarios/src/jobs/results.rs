@@ -183,10 +183,8 @@ fn training_job(planned: &PlannedSteps, times: &[TaskTimes]) -> TrainingSummary 
     let (mut compute, mut exposed, mut share, mut communication, mut count) = (0.0, 0.0, 0.0, 0.0, 0.0);
     let mut before = Time::ZERO;
     for step in &planned.steps {
-        let all: Option<Vec<Vec<(Time, Time)>>> = step
-            .iter()
-            .map(|gpu| gpu.compute.iter().chain(&gpu.communication).map(span).collect())
-            .collect();
+        let all: Option<Vec<Vec<(Time, Time)>>> =
+            step.iter().map(|gpu| gpu.compute.iter().chain(&gpu.communication).map(span).collect()).collect();
         let Some(all) = all else { break };
         let end = all.iter().flatten().map(|(_, end)| *end).max().unwrap_or(before);
         if spans.is_empty() {

@@ -16,6 +16,9 @@ pub struct ClusterConfig {
     pub node: NodeConfig,
     /// Nodes. Range: ≥ 1.
     pub nodes: u32,
+    /// What GPUs and hosts take besides the links. Default: nccl.
+    #[serde(default)]
+    pub costs: Costs,
     /// Time the host's progress thread of a GPU spends on each message it sends or receives. Default: half of the
     /// preset's posting time (NCCL_NET_OVERHEAD: 1 us Intel and Arm, 2 us AMD).
     #[serde(default)]
@@ -23,6 +26,17 @@ pub struct ClusterConfig {
     /// Bytes a second the host copies for each GPU where NICs cannot reach GPU memory. Default: 12 GB/s (PCIe Gen3 x16).
     #[serde(default)]
     pub host_copy_rate: Option<Rate>,
+}
+
+/// What GPUs and hosts take besides the links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Costs {
+    /// Latencies, and limits of thread blocks and host threads, from NCCL's tuning tables and the node's preset.
+    #[default]
+    Nccl,
+    /// Nothing: only NVLink and the network take time.
+    None,
 }
 
 /// What some of the GPUs do.

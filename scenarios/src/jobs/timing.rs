@@ -4,13 +4,13 @@
 //! wire's part of a network hop is simulated and therefore subtracted by the fabric. Rates of threads come from the
 //! tables' limits of a channel: what NCCL's own engineers measured a channel to move.
 
-use collectives::nccl;
+use collectives::nccl::Communicator;
 use collectives::node::{GpuGeneration, NodeSpec};
 use collectives::schedule::{Algorithm, CollectiveSchedule, Protocol, Role};
 use models::workload::{Machine, Timing};
 use sim_core::Duration;
 
-use super::spec::ClusterConfig;
+use super::spec::{ClusterConfig, Costs};
 
 /// GB/s of the host's copies between GPU and NIC memory without GPUDirect: PCIe Gen3 x16.
 const HOST_COPY: u64 = 12_000_000_000;
@@ -18,7 +18,8 @@ const HOST_COPY: u64 = 12_000_000_000;
 /// The machine of a cluster.
 pub fn machine(cluster: &ClusterConfig, node: &NodeSpec) -> Machine {
     let local = if node.nvlink_gbytes_per_s > 0.0 { node.nvlink_gbytes_per_s } else { node.pcie_bandwidth() };
-    let step = cluster.host_step.unwrap_or_else(|| us(node.host.post_us / 2.0));
+    let preset = if cluster.costs == Costs::None { 0.0 } else { node.host.post_us / 2.0 };
+    let step = cluster.host_step.unwrap_or(us(preset));
     let copy = cluster.host_copy_rate.map_or(HOST_COPY, |rate| rate.0 / 8);
     Machine {
         gpus: cluster.nodes * node.gpus,
@@ -33,8 +34,11 @@ pub fn machine(cluster: &ClusterConfig, node: &NodeSpec) -> Machine {
 }
 
 /// Latencies of a call.
-pub fn timing(node: &NodeSpec, algorithm: Algorithm, protocol: Protocol) -> Timing {
-    let hop = nccl::latencies(algorithm, protocol, node);
+pub fn timing(of: &Communicator, algorithm: Algorithm, protocol: Protocol, costs: Costs) -> Timing {
+    if costs == Costs::None {
+        return Timing::default();
+    }
+    let (node, hop) = (&of.node, of.latencies(algorithm, protocol));
     let mut local = if node.nvlink_gbytes_per_s > 0.0 { hop.nvlink_us } else { hop.pcie_us };
     if matches!(algorithm, Algorithm::Nvls | Algorithm::NvlsTree) {
         // One figure for both ways through the NVSwitch.
@@ -43,20 +47,28 @@ pub fn timing(node: &NodeSpec, algorithm: Algorithm, protocol: Protocol) -> Timi
     Timing { base: us(hop.base_us), local: us(local), network: us(hop.network_us), step: Duration::ZERO }
 }
 
-/// Bytes a second each thread of a schedule moves.
-pub fn thread_rates(node: &NodeSpec, nodes: u32, schedule: &CollectiveSchedule) -> Vec<u64> {
+/// Bytes a second each thread of a schedule moves; 0 for any.
+pub fn thread_rates(node: &NodeSpec, nodes: u32, schedule: &CollectiveSchedule, costs: Costs) -> Vec<u64> {
+    if costs == Costs::None {
+        return vec![0; schedule.threads.len()];
+    }
     let block = match schedule.protocol {
         Protocol::Simple => node.host.copy_simple_gbytes_per_s,
         Protocol::Ll128 => node.host.copy_ll128_gbytes_per_s,
         Protocol::Ll => node.host.copy_ll_gbytes_per_s,
     };
     let nvls = nvls_thread(node, nodes, schedule).unwrap_or(block);
-    // LL and LL128 give 70 % of a tree's warps to the way up; Simple half.
-    let up = if schedule.protocol == Protocol::Simple { 0.5 } else { 0.7 };
+    // Of a tree's warps LL128 gives 70 % to the way up; Simple half. A chunk of LL is one pass of all threads or less, so that
+    // it is as fast with some of them.
+    let (up, down) = match schedule.protocol {
+        Protocol::Simple => (0.5, 0.5),
+        Protocol::Ll128 => (0.7, 0.3),
+        Protocol::Ll => (1.0, 1.0),
+    };
     let rate = |role: Role| match role {
         Role::All | Role::Send | Role::Receive => block,
         Role::Up => block * up,
-        Role::Down => block * (1.0 - up),
+        Role::Down => block * down,
         Role::Scatter | Role::Gather | Role::Reduce | Role::Broadcast => nvls,
     };
     schedule.threads.iter().map(|thread| gigabytes(rate(thread.role))).collect()

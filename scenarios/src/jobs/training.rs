@@ -105,7 +105,6 @@ struct Calls {
 
 struct Layout<'a, 'b> {
     planner: &'a mut Planner<'b>,
-    work: &'a TrainingStep,
     gpus: &'a [u32],
     /// The last task each rank's computation waits for.
     ready: Vec<Vec<u32>>,
@@ -140,7 +139,10 @@ pub(super) fn lay_out(
         return wrong("work.training-step.layers", why);
     }
     if work.iterations == 0 || work.micro_batches == 0 || work.bucket.0 == 0 {
-        return wrong("work.training-step", "iterations, micro_batches and bucket must be 1 or more".to_string());
+        return wrong(
+            "work.training-step",
+            "iterations, micro_batches and bucket must be 1 or more".to_string(),
+        );
     }
     if (tensor > 1 || stages > 1 || expert > 1) && work.activation.0 == 0 {
         let why = "0 bytes: tensor, pipeline and expert parallelism send the activation, so give its size";
@@ -151,9 +153,8 @@ pub(super) fn lay_out(
         let all = (0..stages).flat_map(|p| (0..data).flat_map(move |d| (0..tensor).map(move |t| (t, d, p))));
         all.filter_map(|(t, d, p)| make(t, d, p)).collect()
     };
-    let of_tensor = groups(&|t, d, p| {
-        (t == 0 && tensor > 1).then(|| (0..tensor).map(|t| rank(t, d, p)).collect())
-    });
+    let of_tensor =
+        groups(&|t, d, p| (t == 0 && tensor > 1).then(|| (0..tensor).map(|t| rank(t, d, p)).collect()));
     let of_data = groups(&|t, d, p| (d == 0 && data > 1).then(|| (0..data).map(|d| rank(t, d, p)).collect()));
     let of_expert = groups(&|t, d, p| {
         (d % expert == 0 && expert > 1).then(|| (d..d + expert).map(|d| rank(t, d, p)).collect())
@@ -162,7 +163,6 @@ pub(super) fn lay_out(
     let buckets = shard.div_ceil(work.bucket.0).max(1);
     let mut layout = Layout {
         planner,
-        work,
         gpus,
         ready: first.into_iter().map(|task| task.into_iter().collect()).collect(),
         now: vec![GpuStep::default(); gpus.len()],
@@ -272,7 +272,8 @@ impl Layout<'_, '_> {
         let mut calls = Calls { groups: Vec::new(), of: vec![None; none], last: vec![None; none] };
         for group in groups {
             let ranks: Vec<usize> = group.iter().map(|&rank| rank as usize).collect();
-            let communicator = self.planner.communicator(ranks.iter().map(|&rank| self.gpus[rank]).collect());
+            let members = ranks.iter().map(|&rank| self.gpus[rank]).collect();
+            let communicator = self.planner.communicator(index, job, members)?;
             let call = self.planner.call(index, job, name, &communicator, (operation, 0), bytes, false)?;
             for &rank in &ranks {
                 calls.of[rank] = Some(calls.groups.len());

@@ -208,9 +208,11 @@ impl<R: Records> Run<R> {
     fn left_out(&self) -> u64 {
         let Some(jobs) = &self.prepared.jobs else { return 0 };
         let part = |(index, call): (usize, &crate::jobs::PlannedCall)| {
-            let loops = jobs.workload.calls[index].schedule.channels.iter().map(|c| c.loops).max().unwrap_or(1);
+            let loops =
+                jobs.workload.calls[index].schedule.channels.iter().map(|c| c.loops).max().unwrap_or(1);
             let skipped = self.fabric.skipped(index as u32).loops;
-            (call_bytes(jobs, index) * call.executions.len() as u64) / u64::from(loops.max(1)) * u64::from(skipped)
+            (call_bytes(jobs, index) * call.executions.len() as u64) / u64::from(loops.max(1))
+                * u64::from(skipped)
         };
         jobs.calls.iter().enumerate().map(part).sum()
     }
@@ -320,7 +322,8 @@ fn control_grid(
         })
         .max()
         .unwrap_or(0);
-    let of_jobs: f64 = prepared.jobs.iter().flat_map(|jobs| &jobs.calls).map(|call| call.choice.predicted_us).sum();
+    let of_jobs: f64 =
+        prepared.jobs.iter().flat_map(|jobs| &jobs.calls).map(|call| call.choice.predicted_us).sum();
     let busiest = busiest.max((of_jobs * 1e6) as u64);
     // Whole microseconds.
     let grid = busiest / POINTS / FINEST.0 * FINEST.0;

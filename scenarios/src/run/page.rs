@@ -6,10 +6,10 @@ use sim_core::{Bytes, Duration, Rate, Time, stats};
 use super::facts::Facts;
 use super::files::Written;
 use super::summary::Summary;
-use crate::jobs::results::{CollectiveSummary, TrainingSummary};
 use super::verdict;
 use crate::check::text::{count, size, span};
 use crate::finding::Severity;
+use crate::jobs::results::{CollectiveSummary, TrainingSummary};
 use crate::spec::Scenario;
 
 /// Width of a page in characters.
@@ -138,7 +138,13 @@ fn collectives(all: &[CollectiveSummary]) -> Option<String> {
     }
     let mut out = format!(
         "{:INDENT$}{:>10}  {:>11}  {:>8}  {:>8}  {:>8}  {}\n",
-        "collect.", "size", "time", "algbw", "busbw", "bound", "operation, ranks, algorithm/protocol, channels (GB/s)"
+        "collect.",
+        "size",
+        "time",
+        "algbw",
+        "busbw",
+        "bound",
+        "operation, ranks, algorithm/protocol, channels (GB/s)"
     );
     for c in all {
         let figure = |value: Option<f64>| value.map_or("-".to_string(), |v| trimmed(v, 2));
@@ -180,11 +186,7 @@ fn jobs(facts: &Facts) -> Option<String> {
     let scenario = facts.scenario;
     let cluster = scenario.cluster.as_ref()?;
     let name = cluster.node.overrides().preset.clone().unwrap_or_else(|| "node".to_string());
-    Some(format!(
-        "{} on {} × {name}",
-        count(scenario.jobs.len(), "job"),
-        cluster.nodes,
-    ))
+    Some(format!("{} on {} × {name}", count(scenario.jobs.len(), "job"), cluster.nodes,))
 }
 
 fn traffic(facts: &Facts) -> String {

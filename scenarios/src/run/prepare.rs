@@ -31,6 +31,14 @@ pub enum RunError {
     /// The fabric cannot be built.
     #[error("{0}")]
     Fabric(#[from] BuildError),
+    /// A call that is not there.
+    #[error("--call {call}: there are {calls} calls, counted from 0")]
+    NoCall {
+        /// The call asked for.
+        call: usize,
+        /// Calls there are.
+        calls: usize,
+    },
     /// Neither traffic nor jobs.
     #[error("traffic: the scenario has no flows and no jobs: add some traffic, or a cluster with jobs")]
     NothingToDo,

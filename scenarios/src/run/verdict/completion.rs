@@ -18,7 +18,9 @@ pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
     let done = match (all, all_tasks) {
         (_, 0) => format!("{} of {all} flows were done", facts.completed),
         (0, _) => format!("{tasks} of {all_tasks} tasks of GPUs were done"),
-        (_, _) => format!("{} of {all} flows and {tasks} of {all_tasks} tasks of GPUs were done", facts.completed),
+        (_, _) => {
+            format!("{} of {all} flows and {tasks} of {all_tasks} tasks of GPUs were done", facts.completed)
+        }
     };
     let add = |findings: &mut Vec<Finding>, severity, code, text: String| {
         findings.push(Finding::new(severity, code, "run", text));

@@ -1,0 +1,1 @@
+//! Excerpts of public logs, in the layouts of their launchers; host names are replaced.

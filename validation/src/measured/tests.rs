@@ -1,0 +1,1 @@
+//! Logs read, derived, doubted and compared.

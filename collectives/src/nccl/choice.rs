@@ -71,14 +71,15 @@ fn obstacle(of: &Communicator, operation: Operation, algorithm: Algorithm) -> Op
     let several = of.nodes > 1;
     let done: &[Operation] = match algorithm {
         Algorithm::Ring => &[AllReduce, AllGather, ReduceScatter, Broadcast, Reduce],
-        Algorithm::Nvls | Algorithm::CollnetDirect | Algorithm::HalvingDoubling => {
-            &[AllReduce, AllGather, ReduceScatter]
-        }
+        Algorithm::Nvls | Algorithm::HalvingDoubling => &[AllReduce, AllGather, ReduceScatter],
         Algorithm::Pat => &[AllGather, ReduceScatter],
         Algorithm::Pairwise => &[AllToAll, SendRecv],
-        Algorithm::Tree | Algorithm::DoubleTree | Algorithm::NvlsTree | Algorithm::CollnetChain => {
-            &[AllReduce]
-        }
+        // DEVIATES: where SHARP does AllGather and ReduceScatter, so does NCCL's CollnetDirect; no schedule does here.
+        Algorithm::Tree
+        | Algorithm::DoubleTree
+        | Algorithm::NvlsTree
+        | Algorithm::CollnetDirect
+        | Algorithm::CollnetChain => &[AllReduce],
     };
     if !done.contains(&operation) {
         let names: Vec<String> = done.iter().map(|operation| format!("{operation:?}")).collect();
@@ -96,15 +97,12 @@ fn obstacle(of: &Communicator, operation: Operation, algorithm: Algorithm) -> Op
             if algorithm == Algorithm::NvlsTree && !several {
                 return no("it needs two nodes or more", "force nvls, or leave algorithm at auto");
             }
+            // DEVIATES: with SHARP of AllGather and ReduceScatter NCCL's NVLS also does these over several nodes.
+            if algorithm == Algorithm::Nvls && several && operation != AllReduce {
+                return no("it does AllGather and ReduceScatter in one node only", OTHER);
+            }
             if algorithm == Algorithm::Nvls && several && !of.config.collnet {
                 return no("over several nodes its heads reduce in the network, and collnet is false", SHARP);
-            }
-            if algorithm == Algorithm::Nvls
-                && several
-                && operation != AllReduce
-                && of.heads(algorithm) < of.per_node
-            {
-                return no("over several nodes it needs a NIC for each GPU", OTHER);
             }
             None
         }
@@ -120,9 +118,6 @@ fn obstacle(of: &Communicator, operation: Operation, algorithm: Algorithm) -> Op
             }
             if algorithm == Algorithm::CollnetDirect && of.per_node > 1 && !of.node.nvswitch {
                 return no("it needs NVSwitch", "force collnet-chain, or leave algorithm at auto");
-            }
-            if operation != AllReduce && of.heads(algorithm) < of.per_node {
-                return no("it needs a NIC for each GPU", OTHER);
             }
             None
         }

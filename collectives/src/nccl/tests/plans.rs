@@ -16,9 +16,11 @@ fn covers(plan: &Plan) {
     let data = if blocks { plan.bytes / u64::from(plan.ranks.count()) } else { plan.bytes };
     let mut end = 0;
     for channel in &plan.channels {
-        assert_eq!(channel.part.offset, end, "a gap in {:?}", plan.operation);
+        // Channels of sends repeat the parts.
+        let next = if end == data && plan.operation == Operation::AllToAll { 0 } else { end };
+        assert_eq!(channel.part.offset, next, "a gap in {:?}", plan.operation);
         assert!(channel.part.bytes > 0 && channel.slots > 0);
-        end += channel.part.bytes;
+        end = next + channel.part.bytes;
     }
     assert_eq!(end, data, "{:?} of {} B", plan.operation, plan.bytes);
 }
@@ -112,9 +114,12 @@ fn sends_use_as_many_channels_as_nccl() {
     let h100 = node("hgx-h100");
     let of = |config: &NcclConfig, bytes| plan(&h100, 2, 8, config, Operation::AllToAll, bytes, 0).unwrap().0;
     let large = of(&NcclConfig::default(), 1 << 30);
-    assert_eq!((large.channels.len(), large.channels[0].part.chunk), (4, 128 << 10));
+    // 4 parts of a message, on 16 channels, in messages of 128 KiB.
+    let parts: BTreeSet<u64> = large.channels.iter().map(|c| c.part.offset).collect();
+    assert_eq!((large.channels.len(), parts.len()), (16, 4));
+    assert_eq!(large.channels[0].part.slice_bytes(large.channels[0].part.chunk), 128 << 10);
     let small = of(&NcclConfig::default(), 1 << 20);
-    assert_eq!((small.channels.len(), small.channels[0].part.chunk), (1, 32 << 10));
+    assert_eq!((small.channels.len(), small.channels[0].part.min_slice), (16, 32 << 10));
     let Shape::Direct { send_nic, receive_nic, pxn } = &large.channels[0].shape else { panic!("not direct") };
     assert_eq!((send_nic, receive_nic), (&(0..8).collect(), &(0..8).collect()));
     assert_eq!(pxn, &Some((0..8).collect()));
@@ -224,4 +229,50 @@ fn thousands_of_nodes_are_planned() {
         plan(&h100, 2048, 8, &forced(AlgorithmChoice::Ring), Operation::AllReduce, 1 << 30, 0).unwrap();
     let Shape::Ring { order, .. } = &plan.channels[15].shape else { panic!("no ring") };
     assert_eq!(order.len(), 16_384);
+}
+
+/// Plans are written as schedules, and proved.
+#[test]
+fn plans_become_schedules_that_are_proved() {
+    use AlgorithmChoice as C;
+    use Operation::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter, SendRecv};
+    let sharp = NcclConfig { collnet: true, ..NcclConfig::default() };
+    let runs: [(&str, u32, u32, NcclConfig); 16] = [
+        ("hgx-h100", 2, 8, NcclConfig::default()),
+        ("hgx-h100", 3, 8, NcclConfig { cross_nic: 0, ..NcclConfig::default() }),
+        ("hgx-h100", 3, 4, NcclConfig { cross_nic: 1, ..NcclConfig::default() }),
+        ("hgx-h100", 1, 8, NcclConfig::default()),
+        ("hgx-h100", 2, 8, sharp.clone()),
+        ("hgx-h100", 4, 8, NcclConfig { algorithm: C::CollnetDirect, ..sharp.clone() }),
+        ("hgx-h100", 3, 8, NcclConfig { algorithm: C::CollnetChain, ..sharp.clone() }),
+        ("hgx-h100", 3, 8, NcclConfig { algorithm: C::Nvls, ..sharp }),
+        ("hgx-h100", 5, 8, forced(C::NvlsTree)),
+        ("hgx-h100", 3, 8, forced(C::HalvingDoubling)),
+        ("hgx-h100", 5, 1, forced(C::Pat)),
+        ("dgx-a100", 3, 8, forced(C::DoubleTree)),
+        ("dgx-a100", 2, 8, forced(C::Tree)),
+        ("dgx-1v", 2, 8, forced(C::Ring)),
+        ("dgx-b200", 3, 8, NcclConfig { min_channels: 24, ..NcclConfig::default() }),
+        ("gb200-nvl72", 2, 12, NcclConfig::default()),
+    ];
+    for (name, nodes, per_node, config) in runs {
+        let node = node(name);
+        let mut proved = 0;
+        for operation in [AllReduce, AllGather, ReduceScatter, Broadcast, Reduce, AllToAll, SendRecv] {
+            for bytes in [3000, 1 << 20, (64 << 20) + 4096] {
+                let planned = plan(&node, nodes, per_node, &config, operation, bytes, 1);
+                let (plan, choice) = match planned {
+                    Ok(planned) => planned,
+                    Err(PlanError::Unavailable { .. }) if config.algorithm != C::Auto => continue,
+                    Err(error) => panic!("{name}, {operation:?} of {bytes} B: {error}"),
+                };
+                let what =
+                    format!("{nodes} × {per_node} of {name}, {operation:?} of {bytes} B, {}", choice.why);
+                let schedule = crate::algorithms::build(&plan).unwrap_or_else(|e| panic!("{what}: {e}"));
+                crate::check::check(&schedule).unwrap_or_else(|e| panic!("{what}: {e}"));
+                proved += 1;
+            }
+        }
+        assert!(proved > 0, "{name} with {:?}", config.algorithm);
+    }
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod check;
+mod compare;
 mod import;
 mod list;
 mod run;
@@ -29,6 +30,8 @@ pub enum Command {
     Run(run::RunArgs),
     /// Check a scenario without running it
     Check(check::CheckArgs),
+    /// Read measured collectives and set them beside the simulation
+    Compare(compare::CompareArgs),
     /// Turn other simulators' files into a scenario
     Import(import::ImportArgs),
     /// List the shipped scenarios
@@ -44,6 +47,7 @@ pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Import(args) => import::run(&args),
         Command::List => list::run(),
         Command::Show(args) => show::run(&args),

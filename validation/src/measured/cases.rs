@@ -293,7 +293,7 @@ fn a_switch_of_algorithm_is_seen_with_and_without_a_simulation() {
 
 #[test]
 fn errors_are_of_their_ranges() {
-    let rows: Vec<(u64, f64)> = (0..12).map(|i| (16 * 1024 << (2 * (i / 2)) << (i % 2), 100.0)).collect();
+    let rows: Vec<(u64, f64)> = (0..12).map(|i| (16_384 << i, 100.0)).collect();
     let log = log("all_reduce_perf", 2, 8, &alike(&rows));
     let simulated: Vec<SimulatedRow> = rows
         .iter()

@@ -192,6 +192,26 @@ fn one_half_alone_is_read() {
 }
 
 #[test]
+fn more_columns_are_passed_over() {
+    let half = "time   algbw   busbw  #wrong  #bitdiff  i_min  i_max  i_p99  i_cv%";
+    let text = format!(
+        "#  size  count  type  redop  root  {half}  {half}  timestamp
+    67108864      16777216     float     sum      -1    601.5  111.57  209.19      0  0  590.1  612.3  610.0  1.2    604.2  111.07  208.26      3  0  590.1  612.3  610.0  1.2  2026-01-02 03:04:05
+"
+    );
+    let log = one(&text);
+    let row = &log.rows[0];
+    assert_eq!((row.out_of_place.unwrap().time_us, row.in_place.unwrap().time_us), (601.5, 604.2));
+    assert_eq!(row.in_place.unwrap().wrong, Some(3));
+    let text = SRUN_LABELS
+        .replace("busbw #wrong\n", "busbw #wrong      algo     proto  nchannels\n")
+        .replace("208.26      0", "208.26      0      Ring    Simple          16");
+    assert_eq!(one(&text).rows, one(SRUN_LABELS).rows);
+    let cpu = SRUN_LABELS.replace("    time   algbw", " cputime   algbw");
+    assert_eq!(one(&cpu).rows, one(SRUN_LABELS).rows);
+}
+
+#[test]
 fn the_json_report_is_read() {
     let log = one(JSON_V3);
     assert_eq!((log.format, log.ranks, log.nodes), (Format::Json, Some((2, Origin::Printed)), Some(2)));
@@ -204,7 +224,7 @@ fn the_json_report_is_read() {
     assert_eq!(log.place(2), "run.log results[1]");
     assert!(log.failed.is_none());
     assert_eq!(codes(&log), ["not-finite"]);
-    let error = read("r.json", JSON_V3[..700].as_bytes()).unwrap_err().to_string();
+    let error = read("r.json", &JSON_V3.as_bytes()[..700]).unwrap_err().to_string();
     assert!(error.contains("r.json is no JSON report") && error.contains("line"), "{error}");
     let error = read("r.json", b"{\"a\": 1}").unwrap_err().to_string();
     assert!(error.contains("no key \"results\""), "{error}");

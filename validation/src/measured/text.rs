@@ -132,12 +132,12 @@ impl TextReader {
         {
             self.complaint = Some((number, text));
         }
-        if self.open.iter().any(|draft| draft.columns.is_some() || !draft.rows.is_empty()) {
-            if self.around.failure.is_none()
-                && let Some(text) = lines::failure(line)
-            {
-                self.around.failure = Some((number, text));
-            }
+        let begun = self.open.iter().any(|draft| draft.columns.is_some() || !draft.rows.is_empty());
+        if begun
+            && self.around.failure.is_none()
+            && let Some(text) = lines::failure(line)
+        {
+            self.around.failure = Some((number, text));
         }
         if line.contains("Destroy") || line.contains("Abort COMPLETE") {
             return;

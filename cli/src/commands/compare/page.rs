@@ -89,7 +89,7 @@ fn compared(out: &mut String, table: &Table) {
     let (mode, other) = (table.comparison.mode.name(), table.comparison.mode.other().name());
     let _ = write!(out, "{:>14} {:>14} {:>12} {:>14}", "size (B)", mode, busbw, other);
     if simulated {
-        let _ = write!(out, " {:>14} {:>10} {:>9}  {}", "simulated (us)", busbw, "error", "algorithm");
+        let _ = write!(out, " {:>14} {:>10} {:>9}  algorithm", "simulated (us)", busbw, "error");
     }
     out.push('\n');
     for row in rows {

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod check;
+mod compare;
 mod explain;
 mod import;
 mod list;
@@ -31,6 +32,8 @@ pub enum Command {
     Run(run::RunArgs),
     /// Check a scenario without running it
     Check(check::CheckArgs),
+    /// Read measured collectives and set them beside the simulation
+    Compare(compare::CompareArgs),
     /// Say what bounds the collectives of a scenario: links, rails, rings and collisions
     Explain(explain::ExplainArgs),
     /// Show, export or prove the schedules of a scenario's collectives
@@ -50,6 +53,7 @@ pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Schedule(args) => schedule::run(&args),
         Command::Import(args) => import::run(&args),

@@ -82,40 +82,51 @@ pub fn of_comparison(title: &str, comparison: &Comparison, time: bool) -> Chart 
 impl Chart {
     /// The chart as an SVG document; `None` where there is no point to draw.
     pub fn svg(&self) -> Option<String> {
-        let usable = |(bytes, value): &&(u64, f64)| *bytes > 0 && value.is_finite() && *value > 0.0;
-        let points = || self.series.iter().flat_map(|series| series.points.iter()).filter(usable);
-        let (x, y) = (
-            Axis::of(points().map(|(bytes, _)| *bytes as f64), 2.0)?,
-            Axis::of(points().map(|p| p.1), 10.0)?,
-        );
-        let at_x = |value: f64| LEFT + x.part(value) * (WIDTH - LEFT - RIGHT);
-        let at_y = |value: f64| HEIGHT - BOTTOM - y.part(value) * (HEIGHT - TOP - BOTTOM);
+        let points =
+            || self.series.iter().flat_map(|series| series.points.iter()).filter(|point| drawn(point));
+        let plane = Plane {
+            x: Axis::of(points().map(|(bytes, _)| *bytes as f64), 2.0)?,
+            y: Axis::of(points().map(|(_, value)| *value), 10.0)?,
+        };
+        let title = escape(&self.title);
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-             role=\"img\" aria-label=\"{}\">\n<style>{STYLE}</style>\n\
+             role=\"img\" aria-label=\"{title}\">\n<style>{STYLE}</style>\n\
              <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"var(--paper)\"/>\n\
-             <text class=\"title\" x=\"{LEFT}\" y=\"24\">{}</text>\n",
-            escape(&self.title),
-            escape(&self.title)
+             <text class=\"title\" x=\"{LEFT}\" y=\"24\">{title}</text>\n"
         );
-        for value in x.ticks(10) {
-            let at = at_x(value);
+        self.frame(&mut out, &plane);
+        let mut legend = LEFT;
+        let mut layers = Vec::new();
+        for (series, colour) in self.series.iter().zip(COLOURS.iter().cycle()) {
+            layers.push(series.layer(&plane, colour, legend));
+            legend += 46.0 + 6.6 * series.name.chars().count() as f64;
+        }
+        // The first series lies on top.
+        out.extend(layers.into_iter().rev());
+        out.push_str("</svg>\n");
+        Some(out)
+    }
+
+    /// Grid, ticks and the names of the axes.
+    fn frame(&self, out: &mut String, plane: &Plane) {
+        let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
+        for value in plane.x.ticks(10) {
+            let at = plane.at_x(value);
             let _ = writeln!(
                 out,
-                "<path class=\"grid\" d=\"M{at:.1} {TOP}V{:.1}\"/><text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" \
+                "<path class=\"grid\" d=\"M{at:.1} {TOP}V{bottom:.1}\"/><text class=\"tick\" x=\"{at:.1}\" y=\"{:.1}\" \
                  text-anchor=\"middle\">{}</text>",
-                HEIGHT - BOTTOM,
-                HEIGHT - BOTTOM + 18.0,
+                bottom + 18.0,
                 size(value as u64)
             );
         }
-        for value in y.ticks(8) {
-            let at = at_y(value);
+        for value in plane.y.ticks(8) {
+            let at = plane.at_y(value);
             let _ = writeln!(
                 out,
-                "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" \
+                "<path class=\"grid\" d=\"M{LEFT} {at:.1}H{right:.1}\"/><text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" \
                  text-anchor=\"end\">{value}</text>",
-                WIDTH - RIGHT,
                 LEFT - 8.0,
                 at + 4.0
             );
@@ -125,46 +136,70 @@ impl Chart {
             "<rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\"/>\n\
              <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">size</text>\n\
              <text transform=\"translate(18 {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-            WIDTH - LEFT - RIGHT,
-            HEIGHT - TOP - BOTTOM,
-            (LEFT + WIDTH - RIGHT) / 2.0,
+            right - LEFT,
+            bottom - TOP,
+            (LEFT + right) / 2.0,
             HEIGHT - 14.0,
-            (TOP + HEIGHT - BOTTOM) / 2.0,
+            (TOP + bottom) / 2.0,
             escape(&self.quantity)
         );
-        let mut legend = LEFT;
-        for (i, series) in self.series.iter().enumerate() {
-            let colour = COLOURS[i % COLOURS.len()];
-            let dash = if series.dashed { " stroke-dasharray=\"6 4\"" } else { "" };
-            let path: Vec<String> = series
-                .points
-                .iter()
-                .filter(usable)
-                .map(|(bytes, value)| format!("{:.1} {:.1}", at_x(*bytes as f64), at_y(*value)))
-                .collect();
+    }
+}
+
+impl Series {
+    /// Its line, points and entry in the legend.
+    fn layer(&self, plane: &Plane, colour: &str, legend: f64) -> String {
+        let dash = if self.dashed { " stroke-dasharray=\"6 4\"" } else { "" };
+        let places: Vec<(f64, f64)> = self
+            .points
+            .iter()
+            .filter(|point| drawn(point))
+            .map(|(bytes, value)| (plane.at_x(*bytes as f64), plane.at_y(*value)))
+            .collect();
+        let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1} {y:.1}")).collect();
+        let mut out = String::new();
+        if !path.is_empty() {
             let _ = writeln!(
                 out,
                 "<path class=\"line\" stroke=\"var({colour})\"{dash} d=\"M{}\"/>",
                 path.join("L")
             );
-            if !series.dashed {
-                for point in &path {
-                    let (px, py) = point.split_once(' ').expect("two coordinates");
-                    let _ = write!(out, "<circle cx=\"{px}\" cy=\"{py}\" r=\"2.6\" fill=\"var({colour})\"/>");
-                }
-                out.push('\n');
-            }
-            let _ = writeln!(
-                out,
-                "<path class=\"line\" stroke=\"var({colour})\"{dash} d=\"M{legend:.1} 44h24\"/>\
-                 <text x=\"{:.1}\" y=\"48\">{}</text>",
-                legend + 30.0,
-                escape(&series.name)
-            );
-            legend += 46.0 + 6.6 * series.name.chars().count() as f64;
         }
-        out.push_str("</svg>\n");
-        Some(out)
+        if !self.dashed {
+            for (x, y) in &places {
+                let _ = write!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\" fill=\"var({colour})\"/>");
+            }
+            out.push('\n');
+        }
+        let _ = writeln!(
+            out,
+            "<path class=\"line\" stroke=\"var({colour})\"{dash} d=\"M{legend:.1} 44h24\"/>\
+             <text x=\"{:.1}\" y=\"48\">{}</text>",
+            legend + 30.0,
+            escape(&self.name)
+        );
+        out
+    }
+}
+
+/// Whether a point has a place on logarithmic axes.
+fn drawn((bytes, value): &(u64, f64)) -> bool {
+    *bytes > 0 && value.is_finite() && *value > 0.0
+}
+
+/// Both axes and where they lie.
+struct Plane {
+    x: Axis,
+    y: Axis,
+}
+
+impl Plane {
+    fn at_x(&self, value: f64) -> f64 {
+        LEFT + self.x.part(value) * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn at_y(&self, value: f64) -> f64 {
+        HEIGHT - BOTTOM - self.y.part(value) * (HEIGHT - TOP - BOTTOM)
     }
 }
 

@@ -273,7 +273,7 @@ fn wrong(log: &MeasuredLog, problems: &mut Vec<Problem>) {
     let rows = wrong_of(&log.rows).count();
     if let Some((first, count)) = wrong_of(&log.rows).next() {
         let text = format!(
-            "{rows} of {} rows have wrong results, {count} of {} elements here",
+            "{rows} of {} rows have wrong results: {count} over all ranks here, of {} elements each",
             log.rows.len(),
             first.count
         );

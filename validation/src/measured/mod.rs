@@ -29,6 +29,8 @@ mod table;
 mod text;
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod samples;
 #[cfg(test)]
 mod tests;

@@ -108,8 +108,8 @@ fn one(
     let layout = derive::layout(&draft.devices);
     let mut ranks = layout.map(|layout| (layout.ranks, Origin::Printed));
     ranks = ranks.or(around.ranks.map(|ranks| (ranks, Origin::Surroundings)));
-    let per_process =
-        draft.parameters.threads.unwrap_or(1).checked_mul(draft.parameters.gpus_per_thread.unwrap_or(1));
+    let gpus = draft.parameters.gpus_per_thread.or(around.gpus_per_thread).unwrap_or(1);
+    let per_process = draft.parameters.threads.unwrap_or(1).checked_mul(gpus);
     let launched =
         around.processes.zip(per_process).and_then(|(processes, gpus)| processes.checked_mul(gpus));
     ranks = ranks.or(launched.map(|ranks| (ranks, Origin::Surroundings)));

@@ -17,11 +17,11 @@ pub(super) fn number(word: &str) -> Option<Number> {
     }
     let value: f64 = word.parse().ok()?;
     let (mantissa, exponent) = match word.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) if plain => (mantissa, exponent.parse().ok()?),
+        Some((mantissa, exponent)) if plain => (mantissa, exponent.parse::<i32>().ok()?),
         _ => (word, 0),
     };
     let decimals = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    Some(Number { value, digit: power_of_ten(exponent - decimals.min(400) as i32) })
+    Some(Number { value, digit: power_of_ten(exponent.saturating_sub(decimals.min(400) as i32)) })
 }
 
 /// 10 to the power of `exponent`, by multiplication so that every machine gets the same.
@@ -33,7 +33,7 @@ fn power_of_ten(exponent: i32) -> f64 {
 /// A number at the start of a word to which a log line was glued: `-1node-0:25:25`.
 pub(super) fn glued_number(word: &str) -> Option<Number> {
     let end = word.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(word.len());
-    let head = &word[..end];
+    let head = &word[..end.min(40)];
     // A host name may begin with digits and signs of its own: take the longest number.
     (1..=head.len()).rev().find_map(|end| number(&head[..end]))
 }

@@ -16,6 +16,7 @@ use super::table::{Columns, Reading, RowText};
 pub(super) struct Surroundings {
     pub program: Option<Collective>,
     pub processes: Option<u32>,
+    pub gpus_per_thread: Option<u32>,
     pub ranks: Option<u32>,
     pub nodes: Option<u32>,
     pub library_version: Option<String>,
@@ -132,12 +133,12 @@ impl TextReader {
         {
             self.complaint = Some((number, text));
         }
-        if self.open.iter().any(|draft| draft.columns.is_some() || !draft.rows.is_empty()) {
-            if self.around.failure.is_none()
-                && let Some(text) = lines::failure(line)
-            {
-                self.around.failure = Some((number, text));
-            }
+        let begun = self.open.iter().any(|draft| draft.columns.is_some() || !draft.rows.is_empty());
+        if begun
+            && self.around.failure.is_none()
+            && let Some(text) = lines::failure(line)
+        {
+            self.around.failure = Some((number, text));
         }
         if line.contains("Destroy") || line.contains("Abort COMPLETE") {
             return;
@@ -181,9 +182,10 @@ impl TextReader {
         let program =
             line.split_whitespace().find(|word| word.contains("_perf")).and_then(Collective::from_program);
         if let Some(program) = program {
-            let processes = scan::after(line, " -np ");
+            let (processes, gpus) = (scan::after(line, " -np "), scan::after(line, " -g "));
             let around = self.next_run();
             around.program = Some(program);
+            around.gpus_per_thread = gpus;
             around.processes = processes.or(around.processes);
         }
     }

@@ -174,6 +174,9 @@ fn alone(log: &MeasuredLog, comparison: &Comparison, bounds: Option<&Bounds>) ->
     let best = large.filter_map(|row| Some((row.bytes, row.measured_busbw_gbytes_per_s?)));
     let (bytes, busbw) = best.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let share = busbw / bounds.ring_gbytes_per_s;
+    if share > 1.0 {
+        return None; // What is above the bound is said elsewhere.
+    }
     let nodes = if bounds.nodes_known { "" } else { " (nodes not known: two assumed)" };
     let text = format!(
         "the best busbw is {} GB/s at {}, {:.0} % of the {} that a ring allows on these NICs{nodes}",

@@ -1,6 +1,7 @@
 //! Sizes that say more about the moment of the measurement than about the network.
 
 use super::Diagnosis;
+use super::switch::falls;
 use crate::measured::comparison::{ComparedRow, Comparison};
 use crate::measured::figures::{list, short, size};
 
@@ -27,7 +28,9 @@ pub(super) fn diagnose(comparison: &Comparison) -> Option<Diagnosis> {
         .filter_map(|three| {
             let between = (three[0].measured_us * three[2].measured_us).sqrt();
             let ratio = three[1].measured_us / between;
-            (ratio >= OUTLIER).then(|| format!("{} {}-fold", size(three[1].bytes), short(ratio)))
+            // The last size before an algorithm switch is slow in both halves.
+            let switch = apart(&three[1]).is_none() && falls(&three[1], &three[2]);
+            (ratio >= OUTLIER && !switch).then(|| format!("{} {}-fold", size(three[1].bytes), short(ratio)))
         })
         .collect();
     let mut parts = Vec::new();

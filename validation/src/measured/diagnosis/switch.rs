@@ -54,7 +54,7 @@ pub(super) fn diagnose(comparison: &Comparison, cliff: Option<&Cliff>) -> Option
 }
 
 /// Whether the larger size takes less time in every half that is there.
-fn falls(row: &ComparedRow, next: &ComparedRow) -> bool {
+pub(super) fn falls(row: &ComparedRow, next: &ComparedRow) -> bool {
     let other = match (row.measured_other_us, next.measured_other_us) {
         (Some(row), Some(next)) => next < FALLS * row,
         _ => true,

@@ -17,8 +17,17 @@ const LINE_INTERVAL: Duration = Duration::from_secs(10);
 /// Whether the run is to stop.
 static STOP: AtomicBool = AtomicBool::new(false);
 
+/// Whether Ctrl-C (or a request to end) came.
+pub fn interrupted() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
 /// From now on Ctrl-C (or a request to end) stops the run and keeps its results; the second one ends the program.
 pub fn catch_interrupts() -> Result<(), Failure> {
+    static CAUGHT: AtomicBool = AtomicBool::new(false);
+    if CAUGHT.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
     ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             process::exit(130);

@@ -12,8 +12,10 @@ pub struct Machine {
     pub gpus: u32,
     /// GPUs of a node.
     pub gpus_per_node: u32,
-    /// NICs of a node; NIC j of node i is host i · `nics_per_node` + j of the topology.
+    /// NICs of a node; port p of NIC j of node i is host (i · `nics_per_node` + j) · `planes` + p of the topology.
     pub nics_per_node: u32,
+    /// Ports of a NIC, each in a plane of its own. Messages are split over them.
+    pub planes: u32,
     /// Bytes a second a GPU can send (and as many it can receive) over NVLink, or PCIe without NVLink.
     pub local_rate: u64,
     /// The same for reductions and multicast in the NVSwitch.
@@ -43,7 +45,7 @@ pub struct Timing {
 /// How the messages of a call travel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transport {
-    /// Queue pairs of a connection. Range: 1–16.
+    /// Queue pairs of a connection on each port of its NIC. Range: 1–16 over all ports.
     pub qps: u8,
     /// Whether each message is cut into pieces over all queue pairs; else messages take turns.
     pub split: bool,

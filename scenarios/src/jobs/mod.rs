@@ -8,6 +8,7 @@ pub mod explain;
 pub mod loads;
 pub mod plan;
 pub mod results;
+pub mod sizes;
 pub mod spec;
 pub mod timing;
 pub mod training;

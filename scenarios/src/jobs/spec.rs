@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::{Bytes, Duration, Rate};
 
-/// The GPU nodes of the fabric. NIC j of node i is host i · NICs + j of the topology.
+/// The GPU nodes of the fabric. Port p of NIC j of node i is host (i · NICs + j) · planes + p of the topology.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterConfig {
@@ -16,6 +16,10 @@ pub struct ClusterConfig {
     pub node: NodeConfig,
     /// Nodes. Range: ≥ 1.
     pub nodes: u32,
+    /// Ports of a NIC that are hosts of their own, each in its plane (as with the rail topology's `planes`). Messages are
+    /// split over them, as NCCL does with the ports of one NIC. Range: 1–2. Default: 1.
+    #[serde(default = "one")]
+    pub planes: u32,
     /// What GPUs and hosts take besides the links. Default: nccl.
     #[serde(default)]
     pub costs: Costs,

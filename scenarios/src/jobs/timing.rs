@@ -25,6 +25,7 @@ pub fn machine(cluster: &ClusterConfig, node: &NodeSpec) -> Machine {
         gpus: cluster.nodes * node.gpus,
         gpus_per_node: node.gpus,
         nics_per_node: node.nics,
+        planes: cluster.planes,
         local_rate: gigabytes(local),
         nvls_rate: gigabytes(nvls_port(node).unwrap_or(local)),
         proxy_send: step,

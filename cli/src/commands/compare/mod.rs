@@ -140,7 +140,7 @@ fn simulated(
         )));
     };
     let sizes: Vec<u64> = log.sizes(mode).into_keys().collect();
-    simulate::simulate(&scenario, collective, ranks, &sizes, args.exact)
+    simulate::simulate(&scenario, collective, ranks, &sizes, args.exact, args.quiet)
 }
 
 /// Every further table beside the first.

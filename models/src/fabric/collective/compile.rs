@@ -18,14 +18,16 @@ use crate::workload::{Call, TaskTimes, Transport, Work, Workload};
 pub enum WorkloadError {
     /// More NICs than hosts.
     #[error(
-        "the workload needs {nodes} nodes with {nics} NICs each, but the topology has {hosts} hosts: give it {needed} \
-         hosts, one a NIC, or use fewer nodes"
+        "the workload needs {nodes} nodes with {nics} NICs of {planes} port(s) each, but the topology has {hosts} hosts: \
+         give it {needed} hosts, one a port, or use fewer nodes"
     )]
     TooFewHosts {
         /// Nodes.
         nodes: u32,
         /// NICs of a node.
         nics: u32,
+        /// Ports of a NIC.
+        planes: u32,
         /// Hosts of the topology.
         hosts: u32,
         /// Hosts needed.
@@ -63,15 +65,18 @@ pub(in crate::fabric) fn compile(
 ) -> Result<Collectives, WorkloadError> {
     let Workload { machine, calls, tasks } = workload;
     let nodes = machine.gpus.div_ceil(machine.gpus_per_node.max(1));
-    let needed = u64::from(nodes) * u64::from(machine.nics_per_node);
+    let planes = machine.planes.max(1);
+    let needed = u64::from(nodes) * u64::from(machine.nics_per_node) * u64::from(planes);
     if needed > u64::from(hosts) {
-        return Err(WorkloadError::TooFewHosts { nodes, nics: machine.nics_per_node, hosts, needed });
+        let nics = machine.nics_per_node;
+        return Err(WorkloadError::TooFewHosts { nodes, nics, planes, hosts, needed });
     }
     let mut build = Build {
         finite: flows.len() as u32,
         flows,
         gpus_per_node: machine.gpus_per_node,
         nics_per_node: machine.nics_per_node,
+        planes,
         gpus: machine.gpus,
         known: HashMap::new(),
         groups: HashMap::new(),
@@ -85,7 +90,7 @@ pub(in crate::fabric) fn compile(
     let (mut threads, mut steps, mut lists) = (Vec::new(), Vec::new(), Vec::new());
     for (index, call) in calls.iter().enumerate() {
         let wrong = |why: String| WorkloadError::Schedule { call: call.name.clone(), why };
-        check(call, machine.gpus).map_err(wrong)?;
+        check(call, machine.gpus, planes).map_err(wrong)?;
         let ids = build.connections_of(call).map_err(wrong)?;
         let first_channel = out.channels.len() as u32;
         out.channels.extend(call.schedule.channels.iter().cloned());
@@ -110,7 +115,7 @@ pub(in crate::fabric) fn compile(
 }
 
 /// Every index of a schedule is in range.
-fn check(call: &Call, gpus: u32) -> Result<(), String> {
+fn check(call: &Call, gpus: u32, planes: u32) -> Result<(), String> {
     let CollectiveSchedule { version, ranks, channels, connections, threads, .. } = &call.schedule;
     if *version != SCHEDULE_VERSION {
         return Err(format!("its schedule has version {version}; this build reads {SCHEDULE_VERSION}"));
@@ -124,11 +129,9 @@ fn check(call: &Call, gpus: u32) -> Result<(), String> {
     if call.thread_rates.len() != threads.len() {
         return Err(format!("{} thread rates for {} threads", call.thread_rates.len(), threads.len()));
     }
-    if call.transport.qps == 0 || usize::from(call.transport.qps) > SLOTS {
-        return Err(format!(
-            "{} queue pairs a connection; from 1 to {SLOTS} are possible",
-            call.transport.qps
-        ));
+    let qps = u32::from(call.transport.qps) * planes;
+    if qps == 0 || qps > SLOTS as u32 {
+        return Err(format!("{qps} queue pairs a connection; from 1 to {SLOTS} are possible"));
     }
     for connection in connections {
         if connection.from >= *ranks
@@ -159,6 +162,7 @@ struct Build<'a> {
     gpus: u32,
     gpus_per_node: u32,
     nics_per_node: u32,
+    planes: u32,
     known: HashMap<Key, u32>,
     groups: HashMap<(u32, u32, u32), u32>,
     connections: Vec<Connection>,
@@ -214,11 +218,12 @@ impl Build<'_> {
         Ok(ids)
     }
 
+    /// The host of the first port of a NIC.
     fn host(&self, gpu: u32, nic: u32) -> Result<u32, String> {
         if nic >= self.nics_per_node {
             return Err(format!("it uses NIC {nic} of a node that has {}", self.nics_per_node));
         }
-        Ok(gpu / self.gpus_per_node * self.nics_per_node + nic)
+        Ok((gpu / self.gpus_per_node * self.nics_per_node + nic) * self.planes)
     }
 
     fn add(
@@ -253,8 +258,8 @@ impl Build<'_> {
             proxy: if relay == NONE { from } else { relay },
             qp: 0,
             cts_qp: 0,
-            qps: call.transport.qps,
-            split: call.transport.split,
+            qps: call.transport.qps * self.planes as u8,
+            split: call.transport.split || self.planes > 1,
             slots,
             group: NONE,
             sent: 0,
@@ -275,7 +280,7 @@ impl Build<'_> {
                 return Err(format!("GPUs {from} and {to} would send from a NIC to itself"));
             }
             connection.qp = self.flows.len() as u32;
-            for part in 0..call.transport.qps {
+            for part in 0..connection.qps {
                 self.stream(id, part, false, (src, dst), &call.transport);
             }
             connection.cts_qp = self.flows.len() as u32;
@@ -292,7 +297,8 @@ impl Build<'_> {
 
     fn stream(&mut self, id: u32, part: u8, clear_to_send: bool, ends: (u32, u32), transport: &Transport) {
         debug_assert_eq!(self.flows.len(), self.finite as usize + self.owners.len());
-        let first = if transport.split { 0 } else { u32::from(part) };
+        let first = if transport.split || self.planes > 1 { 0 } else { u32::from(part) };
+        let plane = u32::from(part) % self.planes;
         self.owners.push(Owner {
             connection: id,
             part,
@@ -303,8 +309,8 @@ impl Build<'_> {
             acked_writes: 0,
         });
         self.flows.push(Flow {
-            src: ends.0,
-            dst: ends.1,
+            src: ends.0 + plane,
+            dst: ends.1 + plane,
             size: Bytes(1),
             messages: 1,
             start: Time::ZERO,
@@ -336,7 +342,7 @@ impl Build<'_> {
                 return Err("an in-network reduction needs NICs of at least two nodes".to_string());
             }
             let first = self.flows.len() as u32;
-            for part in 0..call.transport.qps {
+            for part in 0..self.connections[id as usize].qps {
                 self.stream(id, part, false, (src, dst), &call.transport);
             }
             let connection = &mut self.connections[id as usize];

@@ -30,6 +30,7 @@ fn workload(schedule: CollectiveSchedule, ranks: Ranks, times: u32, may_skip: bo
             gpus: ranks.count(),
             gpus_per_node: ranks.per_node,
             nics_per_node: ranks.per_node,
+            planes: 1,
             local_rate: 400_000_000_000,
             nvls_rate: 400_000_000_000,
             proxy_send: Duration::ZERO,
@@ -216,8 +217,8 @@ fn wrong_workloads_are_refused() {
     };
     assert_eq!(
         build(|load| load.machine.nics_per_node = 2),
-        "the workload needs 4 nodes with 2 NICs each, but the topology has 4 hosts: give it 8 hosts, one a NIC, or use \
-         fewer nodes"
+        "the workload needs 4 nodes with 2 NICs of 1 port(s) each, but the topology has 4 hosts: give it 8 hosts, one a \
+         port, or use fewer nodes"
     );
     assert_eq!(
         build(|load| load.calls[0].transport.qps = 17),

@@ -8,6 +8,7 @@ pub mod dcqcn;
 pub mod fluid;
 pub mod harness;
 pub mod measured;
+pub mod nccl_runs;
 pub mod random_scenario;
 pub mod routing_loop;
 pub mod rows;

@@ -197,29 +197,35 @@ fn nvls(of: &Communicator, graph: &Graph, operation: Operation, algorithm: Algor
     intra.min(inter).min(most)
 }
 
+/// GB/s of all NICs of a node that its ranks use.
+fn nics(of: &Communicator) -> f64 {
+    f64::from(of.nics) * of.node.nic_bandwidth().min(of.node.pcie_bandwidth())
+}
+
+/// GB/s of a GPU to the others of its node.
+fn local(of: &Communicator) -> f64 {
+    if of.node.nvlink_gbytes_per_s > 0.0 { of.node.nvlink_gbytes_per_s } else { of.node.pcie_bandwidth() }
+}
+
 /// Not of NCCL, which has no model of sends: what all NICs (in one node, NVLink) of a node carry of its traffic.
 fn pairwise(of: &Communicator, operation: Operation) -> f64 {
-    let nics = f64::from(of.nics) * of.node.nic_bandwidth().min(of.node.pcie_bandwidth());
     let (per_node, n) = (f64::from(of.per_node), f64::from(of.ranks()));
-    let local = if of.node.nvlink_gbytes_per_s > 0.0 {
-        of.node.nvlink_gbytes_per_s
-    } else {
-        of.node.pcie_bandwidth()
-    };
     match (operation, of.nodes) {
-        (Operation::AllToAll, 1) => local * n / (n - 1.0),
-        (Operation::AllToAll, _) => nics * n / (per_node * (n - per_node)),
-        (_, 1) => local,
+        (Operation::AllToAll, 1) => local(of) * n / (n - 1.0),
+        (Operation::AllToAll, _) => nics(of) * n / (per_node * (n - per_node)),
+        (_, 1) => local(of),
         // The message to the next node uses one NIC.
         _ => of.node.nic_bandwidth().min(of.node.pcie_bandwidth()),
     }
 }
 
-/// Not of NCCL: 2 (N − 1) / N of the data pass a node's NICs for each of its ranks.
+/// Not of NCCL: (N − 1) / N of the data pass the NICs of each of N nodes each way for each of the two halves of an
+/// AllReduce; in one node (n − 1) / n pass each GPU's NVLink.
 fn halving_doubling(of: &Communicator, operation: Operation) -> f64 {
-    let twice = if operation == Operation::AllReduce { 2.0 } else { 1.0 };
-    let alone = pairwise(of, Operation::AllToAll);
-    alone / twice
+    let halves = if operation == Operation::AllReduce { 2.0 } else { 1.0 };
+    let (members, rate) = if of.nodes > 1 { (of.nodes, nics(of)) } else { (of.ranks(), local(of)) };
+    let members = f64::from(members);
+    rate * members / (halves * (members - 1.0))
 }
 
 /// Microseconds of a call of `bytes`, with the corrections that depend on the size.

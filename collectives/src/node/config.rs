@@ -79,7 +79,8 @@ pub struct NodeConfig(NodeOverrides);
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NodeOverrides {
-    /// Name of the preset. Default: `dgx-h100`.
+    /// Name of the preset: dgx-1v, dgx-a100, dgx-h100, hgx-h100, hgx-h100-roce, dgx-b200, gb200-nvl72, aws-p3dn, aws-p4d,
+    /// aws-p4de, aws-p5, azure-ndv4, azure-ndv5, gcp-a3-mega, oci-bm-gpu4-8 or oci-bm-h100-8. Default: `dgx-h100`.
     pub preset: Option<String>,
     /// GPUs. NICs are spread over them as `affinity` says; where that is not given and GPUs or NICs are, evenly.
     pub gpus: Option<u32>,

@@ -11,6 +11,9 @@ fn every_preset_is_valid_and_named() {
         assert_eq!(spec.name, name);
         spec.validate().unwrap();
     }
+    let schema = serde_json::to_value(schemars::schema_for!(NodeOverrides)).unwrap();
+    let text = schema["properties"]["preset"]["description"].as_str().unwrap();
+    assert!(PRESETS.iter().all(|name| text.contains(name)), "the parameter page lists every preset: {text}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::plan::{Shape, TreePattern};
 use crate::schedule::Layout;
@@ -274,5 +276,69 @@ fn plans_become_schedules_that_are_proved() {
             }
         }
         assert!(proved > 0, "{name} with {:?}", config.algorithm);
+    }
+}
+
+const ALGORITHMS: [AlgorithmChoice; 11] = [
+    AlgorithmChoice::Auto,
+    AlgorithmChoice::Ring,
+    AlgorithmChoice::Tree,
+    AlgorithmChoice::DoubleTree,
+    AlgorithmChoice::Nvls,
+    AlgorithmChoice::NvlsTree,
+    AlgorithmChoice::CollnetDirect,
+    AlgorithmChoice::CollnetChain,
+    AlgorithmChoice::Pat,
+    AlgorithmChoice::HalvingDoubling,
+    AlgorithmChoice::Pairwise,
+];
+
+const OPERATIONS: [Operation; 7] = [
+    Operation::AllReduce,
+    Operation::AllGather,
+    Operation::ReduceScatter,
+    Operation::Broadcast,
+    Operation::Reduce,
+    Operation::AllToAll,
+    Operation::SendRecv,
+];
+
+proptest! {
+    /// What can be planned can be written as a schedule and proved; what cannot says so.
+    #[test]
+    fn any_plan_is_proved(
+        preset in 0..crate::node::PRESETS.len(),
+        nodes in 1u32..6,
+        per_node in 1u32..9,
+        (algorithm, operation) in (0..ALGORITHMS.len(), 0..OPERATIONS.len()),
+        bytes in 1u64..200_000_000,
+        (min_channels, max_channels, cross_nic) in (1u32..40, 1u32..64, 0u32..3),
+        (pxn, collnet, buffer) in (any::<bool>(), any::<bool>(), 0u32..4),
+    ) {
+        let node = node(crate::node::PRESETS[preset]);
+        let config = NcclConfig {
+            algorithm: ALGORITHMS[algorithm],
+            min_channels,
+            max_channels,
+            cross_nic,
+            pxn,
+            collnet,
+            buffer_bytes: 65_536 << (2 * buffer),
+            ..NcclConfig::default()
+        };
+        let operation = OPERATIONS[operation];
+        match plan(&node, nodes, per_node, &config, operation, bytes, 0) {
+            Ok((plan, choice)) => {
+                covers(&plan);
+                prop_assert!(choice.predicted_us > 0.0 && choice.predicted_us.is_finite());
+                let schedule = crate::algorithms::build(&plan).map_err(|e| TestCaseError::fail(e.to_string()))?;
+                crate::check::check(&schedule).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            }
+            Err(PlanError::Unavailable { .. }) => prop_assert!(config.algorithm != AlgorithmChoice::Auto),
+            Err(error) => {
+                let named = matches!(error, PlanError::TooSmall { .. } | PlanError::Ranks { .. });
+                prop_assert!(named, "{}", error);
+            }
+        }
     }
 }

@@ -17,6 +17,8 @@ mod typed;
 mod yaml;
 
 use indexmap::IndexMap;
+use models::config::CongestionConfig;
+use models::congestion::DcqcnParams;
 
 pub use error::{LanguageError, Place};
 pub use nearest::nearest;
@@ -89,15 +91,23 @@ pub fn decode(bytes: &[u8], file_name: &str) -> Result<String, LanguageError> {
     }
 }
 
-/// The resolved scenario as JSON: every default filled in, no parameters left, so that reading it again gives the
-/// same scenario.
+/// The resolved scenario as JSON: every default filled in, those of a preset too, and no parameters left, so that
+/// reading it again gives the same run.
 pub fn to_json(scenario: &Scenario) -> String {
-    let resolved = Scenario { params: IndexMap::new(), ..scenario.clone() };
-    let mut value = serde_json::to_value(&resolved).expect("a scenario has only text keys");
+    let mut value = serde_json::to_value(resolved(scenario)).expect("a scenario has only text keys");
     escape(&mut value);
     let mut text = serde_json::to_string_pretty(&value).expect("a JSON value has only text keys");
     text.push('\n');
     text
+}
+
+/// The scenario without parameters, with the values of its DCQCN preset written out.
+fn resolved(scenario: &Scenario) -> Scenario {
+    let mut resolved = Scenario { params: IndexMap::new(), ..scenario.clone() };
+    if let CongestionConfig::Dcqcn(dcqcn) = &mut resolved.congestion {
+        *dcqcn = DcqcnParams::resolve(dcqcn).to_config(dcqcn.preset);
+    }
+    resolved
 }
 
 fn escape(value: &mut serde_json::Value) {

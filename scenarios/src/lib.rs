@@ -6,3 +6,4 @@ pub mod import;
 pub mod language;
 pub mod run;
 pub mod spec;
+pub mod sweep;

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::Duration;
 
+use crate::sweep::SweepSpec;
+
 /// The version of the scenario language this build reads and writes.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -53,6 +55,9 @@ pub struct Scenario {
     /// What is written besides the summary.
     #[serde(default)]
     pub output: OutputConfig,
+    /// What `fabsim sweep` varies. `fabsim run` runs the scenario as it stands. Default: `null`, nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepSpec>,
 }
 
 const fn default_seed() -> u64 {

@@ -6,6 +6,7 @@ mod list;
 mod run;
 mod schema;
 mod show;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ pub enum Command {
     Run(run::RunArgs),
     /// Check a scenario without running it
     Check(check::CheckArgs),
+    /// Simulate a scenario at many settings of its parameters
+    Sweep(sweep::SweepArgs),
     /// Turn other simulators' files into a scenario
     Import(import::ImportArgs),
     /// List the shipped scenarios
@@ -44,6 +47,7 @@ pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Import(args) => import::run(&args),
         Command::List => list::run(),
         Command::Show(args) => show::run(&args),

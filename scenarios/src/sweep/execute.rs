@@ -204,3 +204,130 @@ pub fn simulate(plan: &Plan, point: &Point, keep: Option<&Path>, observer: &mut 
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::json;
+
+    use super::super::tests::plan;
+    use super::super::{POINTS, conclude, missing};
+    use super::*;
+
+    fn options(jobs: usize) -> Options {
+        Options { shard: Shard::WHOLE, jobs, keep: false, build: "test".to_string() }
+    }
+
+    fn small() -> Plan {
+        plan(json!({
+            "parameters": [
+                { "path": "params.size", "range": { "from": "10KB", "to": "80KB", "factor": 2 } },
+                { "path": "switch.ecn.kmin", "values": ["10KB", "20KB"] }
+            ],
+            "repeat": 2
+        }))
+        .unwrap()
+    }
+
+    fn table(plan: &Plan, folder: &Path) -> String {
+        let index = index_of(&[PathBuf::from(folder)], plan, "test").unwrap();
+        conclude(folder, plan, &index).unwrap();
+        fs::read_to_string(folder.join(POINTS)).unwrap()
+    }
+
+    #[test]
+    fn the_table_is_the_same_for_any_jobs_and_shards() {
+        let plan = small();
+        let of = |jobs| {
+            let folder = tempfile::tempdir().unwrap();
+            let done = run(&plan, folder.path(), &options(jobs), &Unwatched).unwrap();
+            assert_eq!((done.ran, done.failed, done.stopped), (16, 0, false));
+            table(&plan, folder.path())
+        };
+        let one = of(1);
+        assert_eq!(one.lines().count(), 17);
+        assert_eq!(of(2), one);
+        assert_eq!(of(5), one);
+        let folder = tempfile::tempdir().unwrap();
+        for number in [3, 1, 2] {
+            let shard = Shard::new(number, 3).unwrap();
+            run(&plan, folder.path(), &Options { shard, ..options(1) }, &Unwatched).unwrap();
+            let folders = [folder.path().to_path_buf()];
+            let index = index_of(&folders, &plan, "test").unwrap();
+            let missing = missing(&plan, &index, &folders).unwrap();
+            let left: Vec<u64> = missing.shards.iter().map(|(_, lost)| *lost).collect();
+            let want: &[u64] = match number {
+                3 => &[6, 5],
+                1 => &[5],
+                _ => &[],
+            };
+            assert_eq!(left, want);
+        }
+        assert_eq!(table(&plan, folder.path()), one);
+    }
+
+    #[test]
+    fn a_point_that_fails_or_panics_is_a_row_and_is_run_again() {
+        let plan = small();
+        let folder = tempfile::tempdir().unwrap();
+        let broken = |point: &Point, stopper: &mut Stopper| match point.index {
+            3 => panic!("at {}", point.index),
+            5 => Some(Err("no such\nluck".to_string())),
+            _ => simulate(&plan, point, None, stopper),
+        };
+        let done = run_with(&plan, folder.path(), &options(2), &Unwatched, &broken).unwrap();
+        assert_eq!((done.ran, done.failed), (16, 2));
+        let text = table(&plan, folder.path());
+        let row = |index: usize| text.lines().nth(index + 1).unwrap().to_string();
+        assert!(row(3).ends_with(",\"fabsim panicked, which is a fault of it: at 3\""), "{}", row(3));
+        assert!(row(5).ends_with(",no such luck"), "{}", row(5));
+        let done = run(&plan, folder.path(), &options(2), &Unwatched).unwrap();
+        assert_eq!((done.before, done.ran, done.failed), (14, 2, 0));
+        let whole = tempfile::tempdir().unwrap();
+        run(&plan, whole.path(), &options(1), &Unwatched).unwrap();
+        assert_eq!(table(&plan, folder.path()), table(&plan, whole.path()));
+    }
+
+    #[test]
+    fn values_that_do_not_fit_each_other_fail_their_points_alone() {
+        let plan = plan(json!({ "parameters": [{ "path": "switch.ecn.kmin", "values": ["10KB", "1MB"] }] }))
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let done = run(&plan, folder.path(), &options(1), &Unwatched).unwrap();
+        assert_eq!((done.ran, done.failed), (2, 1));
+        let text = table(&plan, folder.path());
+        assert!(text.lines().nth(2).unwrap().contains("kmin"), "{text}");
+    }
+
+    #[test]
+    fn a_sweep_that_is_stopped_goes_on_where_it_was() {
+        struct After(AtomicU64);
+        impl Watch for After {
+            fn stop(&self) -> bool {
+                self.0.load(Ordering::Relaxed) == 0
+            }
+            fn finished(&self, _: &Point, _: &Row) {
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+        let plan = small();
+        let folder = tempfile::tempdir().unwrap();
+        let done = run(&plan, folder.path(), &options(1), &After(AtomicU64::new(5))).unwrap();
+        assert_eq!((done.ran, done.stopped), (5, true));
+        let done = run(&plan, folder.path(), &options(1), &Unwatched).unwrap();
+        assert_eq!((done.before, done.ran, done.stopped), (5, 11, false));
+    }
+
+    #[test]
+    fn another_plan_in_the_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        run(&small(), folder.path(), &options(2), &Unwatched).unwrap();
+        let other = plan(json!({ "parameters": [{ "path": "params.size", "values": ["10KB"] }] })).unwrap();
+        let error = run(&other, folder.path(), &options(2), &Unwatched).unwrap_err().to_string();
+        assert!(error.contains("it holds another sweep: small with 16 points"), "{error}");
+        fs::remove_file(folder.path().join("plan.json")).unwrap();
+        let error = run(&other, folder.path(), &options(2), &Unwatched).unwrap_err().to_string();
+        assert!(error.contains("points.jsonl: it holds another sweep"), "{error}");
+    }
+}

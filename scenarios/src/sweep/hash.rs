@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn the_hash_is_fixed_and_sees_every_bit() {
         // Golden: a change of it makes every journal and point id another.
-        assert_eq!(hex(hash(b"switch.ecn.kmin=100KB")), hex(hash(b"switch.ecn.kmin=100KB")));
+        assert_eq!(hex(hash(b"switch.ecn.kmin=100KB")), "a778f3d1c3827e46");
         assert_eq!(hash(b"ab"), Hasher::default().add(b"a").add(b"b").value());
         let flipped = (hash(b"kmin=1") ^ hash(b"kmin=0")).count_ones();
         assert!((16..48).contains(&flipped), "{flipped} bits differ");

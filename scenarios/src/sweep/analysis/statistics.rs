@@ -56,7 +56,7 @@ pub fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     let sum = |f: &dyn Fn(usize) -> f64| (0..a.len()).map(f).sum::<f64>();
     let both = sum(&|i| (a[i] - ma) * (b[i] - mb));
     let (va, vb) = (sum(&|i| (a[i] - ma) * (a[i] - ma)), sum(&|i| (b[i] - mb) * (b[i] - mb)));
-    (va > 0.0 && vb > 0.0).then(|| both / (va.sqrt() * vb.sqrt()))
+    (va > 0.0 && vb > 0.0).then(|| both / (va * vb).sqrt())
 }
 
 /// The rank of each value, equal ones sharing the middle of theirs.

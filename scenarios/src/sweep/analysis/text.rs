@@ -139,8 +139,10 @@ impl<'a> Words<'a> {
         let mut settings: Vec<usize> = s.changes.iter().map(|change| change.setting).collect();
         settings.dedup();
         for setting in settings {
-            let here: Vec<String> =
-                s.changes.iter().filter(|change| change.setting == setting).map(|c| self.change(c)).collect();
+            // What gets worse; where nothing does, what gets better.
+            let here: Vec<&Change> = s.changes.iter().filter(|change| change.setting == setting).collect();
+            let any = here.iter().any(|change| change.worse);
+            let here: Vec<String> = here.iter().filter(|c| c.worse == any).map(|c| self.change(c)).collect();
             parts.push(format!("at {} {}", value(setting), here.join(", ")));
         }
         if s.changes.is_empty() && s.line.len() > 1 {
@@ -152,8 +154,9 @@ impl<'a> Words<'a> {
     fn change(&self, change: &Change) -> String {
         let objective = &self.analysis.objectives[change.objective];
         let (from, to) = change.means;
-        let verb = if to > from { "rises" } else { "falls" };
         let name = label(&objective.figure);
+        let plural = if name.ends_with('s') { "" } else { "s" };
+        let verb = format!("{}{plural}", if to > from { "rise" } else { "fall" });
         let better = if change.worse { "" } else { " (better)" };
         let part = (to - from).abs() / from.abs() * 100.0;
         if from == 0.0 || part > 300.0 {
@@ -221,6 +224,12 @@ pub fn page(plan: &Plan, analysis: &Analysis) -> String {
         format!("{} of {} settings are beaten by none:", analysis.front.len(), analysis.settings.len());
     out += &paragraph("Pareto", &text);
     out += &front_table(&words, recommended);
+    if plan.repeat() == 1 {
+        out += &paragraph(
+            "",
+            "One seed each: a few per cent may be chance. --repeat 5 gives confidence intervals.",
+        );
+    }
     out += &paragraph("recommend", &words.setting(recommended.setting));
     out += &paragraph("reason", &reason(analysis, recommended));
     for (index, s) in analysis.sensitivity.iter().enumerate() {

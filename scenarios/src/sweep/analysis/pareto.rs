@@ -53,6 +53,11 @@ pub fn range(settings: &[Setting], index: usize, goal: Goal) -> (f64, f64) {
 
 /// The setting of the front that is nearest to the best of every objective; the first among equals.
 pub fn recommend(settings: &[Setting], objectives: &[Objective], front: &[usize]) -> Option<Recommendation> {
+    nearest_first(settings, objectives, front).first().copied()
+}
+
+/// The settings of the front, those nearest to the best of every objective first.
+pub fn nearest_first(settings: &[Setting], objectives: &[Objective], front: &[usize]) -> Vec<Recommendation> {
     let ranges: Vec<(f64, f64)> =
         objectives.iter().enumerate().map(|(o, objective)| range(settings, o, objective.goal)).collect();
     let distance = |index: usize| {
@@ -61,8 +66,10 @@ pub fn recommend(settings: &[Setting], objectives: &[Objective], front: &[usize]
         });
         (scaled.map(|x| x * x).sum::<f64>() / ranges.len() as f64).sqrt()
     };
-    let all = front.iter().map(|&setting| Recommendation { setting, distance: distance(setting) });
-    all.min_by(|a, b| a.distance.total_cmp(&b.distance))
+    let mut all: Vec<Recommendation> =
+        front.iter().map(|&setting| Recommendation { setting, distance: distance(setting) }).collect();
+    all.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    all
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 use sim_core::{Bytes, Duration};
 
-use super::pareto::range;
+use super::pareto::{nearest_first, range};
 use super::{Analysis, Change, Goal, Recommendation, Sensitivity};
 use crate::check::text::{count, size, span};
 use crate::run::paragraph;
@@ -271,13 +271,10 @@ fn front_table(words: &Words, recommended: Recommendation) -> String {
     let mut head: Vec<String> =
         plan.paths().map(|path| path.rsplit('.').next().unwrap_or(path).to_string()).collect();
     head.extend(analysis.objectives.iter().map(|objective| label(&objective.figure)));
-    let mut front = analysis.front.clone();
-    if front.len() > ROWS {
-        // Those around the recommended one.
-        let at = front.iter().position(|&index| index == recommended.setting).unwrap_or(0);
-        let start = at.saturating_sub(ROWS / 2).min(front.len() - ROWS);
-        front = front[start..start + ROWS].to_vec();
-    }
+    let mut front = nearest_first(&analysis.settings, &analysis.objectives, &analysis.front);
+    front.truncate(ROWS);
+    let mut front: Vec<usize> = front.into_iter().map(|near| near.setting).collect();
+    front.sort_unstable();
     let mut rows = vec![head];
     for index in &front {
         let setting = &analysis.settings[*index];

@@ -1,6 +1,8 @@
 //! What has been decided about a collective before its schedule is written: the hand-over from a chooser (NCCL's rules
 //! in [`crate::nccl`], or a scenario that forces them) to [`crate::algorithms`].
 
+mod ideal;
+
 use crate::schedule::{Algorithm, Channel, Operation, Protocol};
 
 /// Ranks on nodes: rank r is GPU r mod `per_node` of node r / `per_node`.
@@ -50,7 +52,7 @@ pub enum TreePattern {
 pub enum Shape {
     /// All ranks in ring order. Consecutive ranks of different nodes are joined by the network.
     Ring {
-        /// The ranks, each once; rank order[i] sends to order[i+1], the last to the first.
+        /// The ranks, each once; rank `order[i]` sends to `order[i+1]`, the last to the first.
         order: Vec<u32>,
         /// NIC by which the ring leaves each node.
         leave: Vec<u32>,
@@ -86,7 +88,8 @@ pub enum Shape {
         /// NIC of each head, or of the chain's head alone.
         nics: Vec<u32>,
     },
-    /// Ranks exchange with each other directly (pairwise, recursive halving–doubling, PAT, send/receive).
+    /// Ranks exchange with each other directly (pairwise, recursive halving–doubling, PAT, send/receive). In AllToAll,
+    /// channels of the same part share out the peers: with P different parts, channel c carries part c mod P.
     Direct {
         /// The NIC each local GPU sends by.
         send_nic: Vec<u32>,

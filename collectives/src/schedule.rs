@@ -20,7 +20,8 @@
 //! result on each connection it sends on. The k-th message sent on a connection is the k-th received on it; a sender
 //! waits while [`Connection::slots`] messages of it are not yet consumed. Threads have no other dependencies.
 //! A step's bytes are cut into slices ([`Channel::slice_bytes`]); each slice is a message, and slice s of a step needs
-//! slice s of what it receives only.
+//! slice s of what it receives only. A slice starts when all its messages are there and all its sends have a free slot;
+//! its messages are consumed when it is done.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,6 +131,10 @@ pub struct Channel {
     pub slices: u32,
     /// Least bytes of a slice.
     pub min_slice: u64,
+    /// With [`Layout::PerRank`], which block of the data a step's block number p stands for: `order[p]`; p where empty.
+    /// So a ring through the ranks in any order counts its blocks along the ring.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<u32>,
 }
 
 impl Channel {
@@ -158,6 +163,7 @@ impl Channel {
             loops,
             slices,
             min_slice,
+            order: vec![],
         }
     }
 
@@ -175,6 +181,22 @@ impl Channel {
             Layout::PerRank => index * self.chunk,
         };
         (start, chunk.min(self.bytes.saturating_sub(start)))
+    }
+
+    /// The block of the data that a step's `block` stands for.
+    pub fn data_block(&self, block: u32) -> u32 {
+        self.order.get(block as usize).copied().unwrap_or(block)
+    }
+
+    /// Bytes of repetition `k` of a step in loop `index`.
+    pub fn step_bytes(&self, index: u32, step: &Step, k: u32) -> u64 {
+        step.blocks_at(k, self.blocks)
+            .fold(0, |sum: u64, block| sum.saturating_add(self.block(index, block).1))
+    }
+
+    /// Slices (messages) of a step of `bytes`: at least one.
+    pub fn slice_count(&self, bytes: u64) -> u64 {
+        bytes.div_ceil(self.slice_bytes(bytes)).max(1)
     }
 
     /// Bytes of `span` blocks from `first` (modulo the blocks) in loop `index`.
@@ -258,8 +280,12 @@ pub struct Step {
     pub block: u32,
     /// What `block` advances by from one repetition to the next.
     pub stride: i32,
-    /// Blocks, following each other modulo the blocks of a loop.
+    /// Blocks, `span_stride` apart, modulo the blocks of a loop.
     pub span: u32,
+    /// Distance of the blocks of a span; 1 (they follow each other) but where trees are aggregated, and there all blocks
+    /// are of one size ([`Layout::PerRank`]).
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub span_stride: u32,
     /// Connections it receives a message from (all slices of the step); the messages are added up.
     pub receive: Vec<u32>,
     /// A buffer whose block is added to (or, without `receive`, is) the result.
@@ -270,6 +296,14 @@ pub struct Step {
     pub send: Vec<u32>,
 }
 
+const fn one() -> u32 {
+    1
+}
+
+const fn is_one(stride: &u32) -> bool {
+    *stride == 1
+}
+
 impl Step {
     /// A step about one block, once.
     pub fn new(block: u32) -> Self {
@@ -278,6 +312,7 @@ impl Step {
             block,
             stride: 0,
             span: 1,
+            span_stride: 1,
             receive: vec![],
             source: None,
             store: false,
@@ -293,6 +328,11 @@ impl Step {
     /// The same about `span` blocks.
     pub fn spanning(self, span: u32) -> Self {
         Self { span, ..self }
+    }
+
+    /// The same about `span` blocks, `span_stride` apart.
+    pub fn spread(self, span: u32, span_stride: u32) -> Self {
+        Self { span, span_stride, ..self }
     }
 
     /// The same, receiving from `connections` first.
@@ -319,6 +359,13 @@ impl Step {
     pub fn block_at(&self, k: u32, blocks: u32) -> u32 {
         let moved = i64::from(self.block) + i64::from(k) * i64::from(self.stride);
         moved.rem_euclid(i64::from(blocks.max(1))) as u32
+    }
+
+    /// The blocks of repetition `k`, of `blocks` in a loop.
+    pub fn blocks_at(&self, k: u32, blocks: u32) -> impl Iterator<Item = u32> + use<> {
+        let (first, blocks) = (u64::from(self.block_at(k, blocks)), u64::from(blocks.max(1)));
+        let stride = u64::from(self.span_stride);
+        (0..u64::from(self.span)).map(move |i| ((first + i * stride) % blocks) as u32)
     }
 }
 

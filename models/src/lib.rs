@@ -18,3 +18,4 @@ pub mod record;
 pub mod routing;
 pub mod topology;
 pub mod traffic;
+pub mod workload;

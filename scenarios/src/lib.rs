@@ -3,6 +3,7 @@
 pub mod check;
 pub mod finding;
 pub mod import;
+pub mod jobs;
 pub mod language;
 pub mod run;
 pub mod spec;

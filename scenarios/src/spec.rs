@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sim_core::Duration;
 
+use crate::jobs::{ClusterConfig, JobConfig};
 use crate::sweep::SweepSpec;
 
 /// The version of the scenario language this build reads and writes.
@@ -45,7 +46,14 @@ pub struct Scenario {
     #[serde(default)]
     pub routing: RoutingConfig,
     /// Groups of flows.
+    #[serde(default)]
     pub traffic: Vec<TrafficConfig>,
+    /// The GPU nodes behind the hosts; with `jobs` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterConfig>,
+    /// What the GPUs do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobConfig>,
     /// What goes wrong.
     #[serde(default)]
     pub faults: Vec<FaultConfig>,
@@ -88,6 +96,9 @@ pub struct RunConfig {
     pub deadlock_interval: Duration,
     /// Whether the run ends when a deadlock is found. Default: true.
     pub stop_on_deadlock: bool,
+    /// Whether every packet of a collective is simulated, even where its loops have become steady. Default: false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
 }
 
 impl Default for RunConfig {
@@ -97,6 +108,7 @@ impl Default for RunConfig {
             stall_limit: Duration::from_ms(1000),
             deadlock_interval: Duration::from_us(20),
             stop_on_deadlock: true,
+            exact: false,
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod cases;
 pub mod dcqcn;
 pub mod fluid;
 pub mod harness;
+pub mod measured;
 pub mod random_scenario;
 pub mod routing_loop;
 pub mod rows;

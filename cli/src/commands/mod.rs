@@ -1,9 +1,12 @@
 //! The commands, one file each.
 
 mod check;
+mod compare;
+mod explain;
 mod import;
 mod list;
 mod run;
+mod schedule;
 mod schema;
 mod show;
 mod sweep;
@@ -32,6 +35,12 @@ pub enum Command {
     Check(check::CheckArgs),
     /// Simulate a scenario at many settings of its parameters
     Sweep(sweep::SweepArgs),
+    /// Read measured collectives and set them beside the simulation
+    Compare(compare::CompareArgs),
+    /// Say what bounds the collectives of a scenario: links, rails, rings and collisions
+    Explain(explain::ExplainArgs),
+    /// Show, export or prove the schedules of a scenario's collectives
+    Schedule(schedule::ScheduleArgs),
     /// Turn other simulators' files into a scenario
     Import(import::ImportArgs),
     /// List the shipped scenarios
@@ -48,6 +57,9 @@ pub fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Sweep(args) => sweep::run(&args),
+        Command::Compare(args) => compare::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Schedule(args) => schedule::run(&args),
         Command::Import(args) => import::run(&args),
         Command::List => list::run(),
         Command::Show(args) => show::run(&args),

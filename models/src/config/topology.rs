@@ -45,6 +45,8 @@ pub enum TopologyConfig {
     LeafSpine(LeafSpine),
     /// A k-ary fat tree: 2 tiers (`leaf`, `spine`) or 3 (`edge`, `agg`, `core`), full bisection unless said.
     FatTree(FatTree),
+    /// Rail-optimised GPU nodes: NIC j of each node on the leaf of rail j, every leaf `leaf0`… on the spines `spine0`….
+    Rail(Rail),
     /// Named nodes and links one by one.
     Edges(EdgeList),
 }
@@ -124,6 +126,44 @@ pub struct FatTree {
     /// Hosts per edge switch per uplink: 1 is full bisection, 2 gives every edge switch twice the hosts. Default: 1.
     #[serde(default = "one")]
     pub oversubscription: u32,
+    /// Links that differ from the rest.
+    #[serde(default)]
+    pub overrides: Vec<LinkOverride>,
+}
+
+/// GPU nodes on rails. A host is a port of a NIC: that of NIC j of node i in plane p is
+/// `host((i · nics_per_node + j) · planes + p)`.
+///
+/// Nodes in groups of `nodes_per_leaf`; each group has a leaf a rail. Planes are fabrics of their own that share no
+/// switch: a port reaches ports of its plane only. Leaves are numbered by plane, then group, then rail; spines by plane.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rail {
+    /// GPU nodes.
+    pub nodes: u32,
+    /// NICs of a node.
+    pub nics_per_node: u32,
+    /// Rails. With fewer than NICs, neighbouring NICs share one; 1 puts all NICs of a node on one leaf. Must divide
+    /// `nics_per_node`. Default: `null`, one for each NIC.
+    #[serde(default)]
+    pub rails: Option<u32>,
+    /// Nodes of a group, which share leaves; the last group may have fewer. Default: `null`, all in one group.
+    #[serde(default)]
+    pub nodes_per_leaf: Option<u32>,
+    /// Spines of a plane, each linked to every leaf of it. 0 leaves rails apart, with one group only: then hosts reach
+    /// their own rail only.
+    pub spines: u32,
+    /// 1, or 2 where each NIC has two ports, one in each plane. Range: 1–2. Default: 1.
+    #[serde(default = "one")]
+    pub planes: u32,
+    /// The link of each host.
+    pub link: LinkConfig,
+    /// Each link between a leaf and a spine. Default: as `link`.
+    #[serde(default)]
+    pub fabric_link: Option<LinkConfig>,
+    /// Parallel links between each leaf and each spine. Default: 1.
+    #[serde(default = "one")]
+    pub parallel: u32,
     /// Links that differ from the rest.
     #[serde(default)]
     pub overrides: Vec<LinkOverride>,

@@ -70,7 +70,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         for index in 0..self.switches.len() {
             self.audit_memory(index)?;
         }
-        for flow in 0..self.flows.len() as u32 {
+        for flow in 0..self.finite {
             let f = &self.flows[flow as usize];
             let (delivered, posted) = (self.delivered(flow), f.size.0 * u64::from(f.messages));
             if delivered > posted {

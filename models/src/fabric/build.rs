@@ -6,9 +6,11 @@ use sim_core::random::{self, Purpose, stream};
 use sim_core::ring::Ring;
 use sim_core::{Duration, Time};
 
+use super::collective::{Collectives, WorkloadError, compile};
 use super::control::{Action, Control};
 use super::nic_receive::{OutOfOrder, ReceiveQp};
 use super::nic_send::{SendQp, Turn};
+use super::stream::Stream;
 use super::switch::FLOWLET_TABLE;
 use super::watchdog::Watchdog;
 use super::{Fabric, FlowState, Flowlet, HostState, NicRules, SwitchRules, SwitchState, Targets};
@@ -28,6 +30,7 @@ use crate::record::Recorder;
 use crate::routing::{ExplicitRoutes, RouteTable, RoutingError, walk};
 use crate::topology::{Graph, PortIndex};
 use crate::traffic::Flow;
+use crate::workload::Workload;
 
 /// Everything a fabric is made of besides its topology and flows.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +103,9 @@ pub enum BuildError {
     /// Routes cannot be computed.
     #[error("{0}")]
     Routing(#[from] RoutingError),
+    /// The GPUs' work does not fit the fabric.
+    #[error("{0}")]
+    Workload(#[from] WorkloadError),
 }
 
 /// A switch port is cut through only when it is not slower than the fastest port of the switch it leads to.
@@ -361,7 +367,7 @@ fn build_paths(
 fn build_queue_pairs(
     graph: &Graph,
     config: &FabricConfig,
-    flows: &[Flow],
+    (flows, finite): (&[Flow], usize),
     paths: &[Path],
     explicit: &ExplicitRoutes,
 ) -> Result<(Vec<SendQp>, Vec<ReceiveQp>), BuildError> {
@@ -392,10 +398,11 @@ fn build_queue_pairs(
             flags |= EXPLICIT;
         }
         let last = flow.size.0 - (message_packets - 1) * mtu;
+        let stream = index >= finite;
         send.push(SendQp {
             next: 0,
             acked: 0,
-            end: packets as u32,
+            end: if stream { 0 } else { packets as u32 },
             sent: 0,
             message_packets: message_packets as u32,
             last_payload: last as u16,
@@ -412,12 +419,13 @@ fn build_queue_pairs(
             ttl: flow.ttl,
             flags,
             operation: flow.operation,
-            turn: Turn::Pacing,
+            turn: if stream { Turn::Idle } else { Turn::Pacing },
             timeout_pending: false,
-            started: false,
+            started: stream,
             retransmissions: 0,
             adapting: false,
             paced: max_rate < paths[index].line_rate,
+            stream,
         });
         let ack_class = nic.ack_class.unwrap_or(flow.class);
         receive.push(ReceiveQp {
@@ -436,6 +444,7 @@ fn build_queue_pairs(
             nak_at: 0,
             timeout_at: 0,
             timeout_pending: false,
+            stream,
         });
     }
     Ok((send, receive))
@@ -449,18 +458,35 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         config: &FabricConfig,
         recorder: R,
     ) -> Result<Self, BuildError> {
+        Self::build_with(graph, flows, None, config, recorder)
+    }
+
+    /// Builds a fabric whose NICs also carry what GPUs send each other.
+    pub fn build_with(
+        graph: Graph,
+        mut flows: Vec<Flow>,
+        workload: Option<Workload>,
+        config: &FabricConfig,
+        recorder: R,
+    ) -> Result<Self, BuildError> {
+        let finite = flows.len();
+        let collectives = match workload {
+            None => Collectives::default(),
+            Some(_) if config.nic.recovery == Recovery::GoBack0 => Err(WorkloadError::GoBack0)?,
+            Some(workload) => compile(workload, graph.hosts, &mut flows)?,
+        };
         let down = vec![false; graph.links.len()];
         let routes = RouteTable::build(&graph, &config.routing, &down)?;
         let explicit = ExplicitRoutes::build(&graph, &flows, &down)?;
         let paths = build_paths(&graph, config, &routes, &explicit, &flows);
-        let (send, receive) = build_queue_pairs(&graph, config, &flows, &paths, &explicit)?;
+        let (send, receive) = build_queue_pairs(&graph, config, (&flows, finite), &paths, &explicit)?;
         let (switches, ingress) = build_memory(&graph, config)?;
         let (ports, count) = (graph.ports.len(), flows.len());
-        let needed = 5 * ports as u64 + 2 * count as u64 + 2 * u64::from(graph.hosts);
+        let needed = 5 * ports as u64 + 2 * count as u64 + 2 * u64::from(graph.hosts) + collectives.targets();
         if needed > u64::from(u32::MAX) {
             return Err(BuildError::TooLarge(needed));
         }
-        let targets = Targets::new(ports as u32, count as u32, graph.hosts);
+        let targets = Targets::new(ports as u32, count as u32, graph.hosts, &collectives);
         let selective = config.nic.recovery == Recovery::SelectiveRepeat;
         let per_flow = |on: bool| if on { count } else { 0 };
         let mut fabric = Self {
@@ -510,6 +536,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             routing_mode: config.routing.mode,
             graph,
             flows,
+            finite: finite as u32,
+            streams: vec![Stream::default(); count - finite].into(),
+            collectives,
             paths,
             recorder,
         };
@@ -519,6 +548,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
         fabric.schedule_faults(config)?;
         fabric.schedule_starts(config);
+        fabric.settle_latencies();
+        fabric.start_tasks();
         Ok(fabric)
     }
 
@@ -546,7 +577,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 let packets = (initial.window / config.nic.mtu.0).clamp(1, u64::from(u32::MAX)) as u32;
                 s.window = packets.min(s.window_limit);
             }
-            self.queue.push(Time(flow.start.0 + jitter), self.targets.pace + qp);
+            if !s.stream {
+                self.queue.push(Time(flow.start.0 + jitter), self.targets.pace + qp);
+            }
         }
     }
 

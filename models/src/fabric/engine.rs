@@ -47,9 +47,15 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             self.on_timeout(target - t.timeout);
         } else if target < t.drain {
             self.on_delayed_cnp(target - t.cnp);
+        } else if target < t.thread {
+            self.on_drained(target - t.drain);
+        } else if target < t.post {
+            self.on_thread(target - t.thread);
+        } else if target < t.compute {
+            self.on_post(target - t.post);
         } else {
             debug_assert!(target < t.end);
-            self.on_drained(target - t.drain);
+            self.on_computed(target - t.compute);
         }
     }
 

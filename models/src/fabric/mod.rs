@@ -15,17 +15,20 @@
 //! | timeout of queue pair q | its retransmission timer may have run out |
 //! | CNP of host h | the first delayed CNP is due |
 //! | drain of host h | a slow receiver's buffer has fallen to XON |
+//! | thread t, post c, compute g | see `collective` |
 //!
 //! A deadline that moves later is a field: the pending event re-posts itself when it fires early. At equal times
 //! events run in the order of this table, then by index.
 
 mod audit;
 mod build;
+mod collective;
 mod control;
 mod engine;
 mod nic_receive;
 mod nic_send;
 mod pfc;
+mod stream;
 mod switch;
 #[cfg(test)]
 mod tests;
@@ -35,13 +38,14 @@ mod way;
 
 pub use audit::AuditError;
 pub use build::{BuildError, FabricConfig};
+pub use collective::{Moved, Skipped, WorkloadError};
 pub use control::Action;
 pub use nic_send::FlowState;
 
 use sim_core::Time;
 use sim_core::pool::Pool;
 use sim_core::queue::EventQueue;
-use sim_core::random::Stream;
+use sim_core::random;
 use sim_core::ring::Ring;
 use sim_core::table::Table;
 
@@ -58,8 +62,10 @@ use crate::routing::{ExplicitRoutes, RouteTable};
 use crate::topology::{Graph, PortIndex};
 use crate::traffic::Flow;
 
+use collective::Collectives;
 use nic_receive::{OutOfOrder, ReceiveQp};
 use nic_send::SendQp;
+use stream::Stream;
 
 /// First target of each kind, in the order of the table in the module's documentation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,14 +78,20 @@ struct Targets {
     timeout: u32,
     cnp: u32,
     drain: u32,
+    thread: u32,
+    post: u32,
+    compute: u32,
     end: u32,
 }
 
 impl Targets {
-    fn new(ports: u32, flows: u32, hosts: u32) -> Self {
+    fn new(ports: u32, flows: u32, hosts: u32, collectives: &Collectives) -> Self {
         let ready = ports;
         let pace = 5 * ports;
         let cnp = pace + 2 * flows;
+        let thread = cnp + 2 * hosts;
+        let post = thread + collectives.threads.len() as u32;
+        let compute = post + collectives.posts.len() as u32;
         Self {
             ready,
             pfc: 2 * ports,
@@ -89,7 +101,10 @@ impl Targets {
             timeout: pace + flows,
             cnp,
             drain: cnp + hosts,
-            end: cnp + 2 * hosts,
+            thread,
+            post,
+            compute,
+            end: compute + collectives.gpus.len() as u32,
         }
     }
 }
@@ -132,7 +147,7 @@ impl SwitchRules {
 #[derive(Debug)]
 struct SwitchState {
     buffer: SharedBuffer,
-    random: Stream,
+    random: random::Stream,
     hash_seed: u32,
     first_port: PortIndex,
     /// Drops every n-th data packet of each flow; 0 none.
@@ -230,7 +245,7 @@ pub struct Fabric<Q: EventQueue, R: Recorder = NoRecord> {
     pauses: Table<PauseState>,
     pfc_links: Vec<Ring<PfcFrame>>,
     dwrr: Table<Dwrr>,
-    link_random: Vec<Stream>,
+    link_random: Vec<random::Stream>,
     telemetry: TelemetryPool,
     /// Selective repeat: what each receiver holds out of order; empty otherwise.
     out_of_order: Vec<OutOfOrder>,
@@ -246,7 +261,12 @@ pub struct Fabric<Q: EventQueue, R: Recorder = NoRecord> {
     watchdog: Option<watchdog::Watchdog>,
     routing_mode: crate::config::RoutingMode,
     graph: Graph,
+    /// Finite flows, then streams.
     flows: Vec<Flow>,
+    /// Finite flows.
+    finite: u32,
+    streams: Table<Stream>,
+    collectives: Collectives,
     paths: Vec<Path>,
     recorder: R,
 }
@@ -272,14 +292,19 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         &self.graph
     }
 
-    /// The flows.
+    /// The finite flows.
     pub fn flows(&self) -> &[Flow] {
-        &self.flows
+        &self.flows[..self.finite as usize]
     }
 
-    /// When each flow started and finished.
+    /// The streams that carry collectives, as flows; they follow the finite flows in every count of flows.
+    pub fn streams(&self) -> &[Flow] {
+        &self.flows[self.finite as usize..]
+    }
+
+    /// When each finite flow started and finished.
     pub fn flow_states(&self) -> &[FlowState] {
-        &self.results
+        &self.results[..self.finite as usize]
     }
 
     /// Payload bytes of a flow that arrived: in order, or for datagrams in any order.
@@ -353,7 +378,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         self.switches.checked(index as usize).buffer.occupied()
     }
 
-    /// Idle-path properties of each flow: line rate, base round-trip time, MTU.
+    /// Idle-path properties of each flow and stream: line rate, base round-trip time, MTU.
     pub fn paths(&self) -> &[Path] {
         &self.paths
     }

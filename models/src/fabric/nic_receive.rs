@@ -45,6 +45,8 @@ pub(super) struct ReceiveQp {
     pub timeout_at: u64,
     /// READ: whether the requester's clock runs.
     pub timeout_pending: bool,
+    /// Its messages are posted while the fabric runs.
+    pub stream: bool,
 }
 
 impl ReceiveQp {
@@ -66,11 +68,21 @@ impl ReceiveQp {
     }
 }
 
+/// Whether a packet arrived ahead of others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Arrival {
+    #[default]
+    Missing,
+    Inside,
+    /// The last packet of its message.
+    Last,
+}
+
 /// What a selective-repeat receiver holds beyond `expected`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OutOfOrder {
-    /// Whether PSN `expected + i` arrived.
-    arrived: VecDeque<bool>,
+    /// Whether PSN `expected + i` arrived, and whether as the last of its message.
+    arrived: VecDeque<Arrival>,
     /// All PSNs missing below this have been asked for.
     asked: u32,
 }
@@ -128,8 +140,11 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             r.nak_sent = false;
             self.last_delivery = self.now;
             let mut advanced = 1;
+            let mut messages = u32::from(packet.flags & LAST != 0);
             if self.nic.recovery == Recovery::SelectiveRepeat {
-                advanced += self.out_of_order[flow as usize].advance();
+                let (following, ends) = self.out_of_order[flow as usize].advance();
+                advanced += following;
+                messages += ends;
                 self.receive[flow as usize].expected += advanced - 1;
             }
             if operation == Operation::Read {
@@ -138,10 +153,16 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             }
             let r = &mut self.receive[flow as usize];
             r.unacked += advanced;
+            let stream = r.stream;
             if r.unacked >= self.nic.ack_every || packet.flags & (LAST | ACK_REQUEST) != 0 {
                 self.acknowledge(h, Kind::Ack, &packet, 0);
             } else {
                 self.drop_telemetry(&packet);
+            }
+            if stream {
+                for _ in 0..messages {
+                    self.on_message_arrived(flow);
+                }
             }
         } else if packet.seq > r.expected {
             self.receive_ahead(h, packet);
@@ -186,14 +207,14 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let held = &mut self.out_of_order[flow as usize];
         let offset = (packet.seq - expected) as usize;
         if held.arrived.len() <= offset {
-            held.arrived.resize(offset + 1, false);
+            held.arrived.resize(offset + 1, Arrival::Missing);
         }
-        held.arrived[offset] = true;
+        held.arrived[offset] = if packet.flags & LAST == 0 { Arrival::Inside } else { Arrival::Last };
         let first = held.asked.max(expected);
         held.asked = held.asked.max(limit);
         let read = self.receive[flow as usize].operation == Operation::Read;
         for psn in first..limit {
-            if !self.out_of_order[flow as usize].arrived[(psn - expected) as usize] {
+            if self.out_of_order[flow as usize].arrived[(psn - expected) as usize] == Arrival::Missing {
                 self.counters.naks += 1;
                 if read {
                     self.request_read(flow, expected);
@@ -429,14 +450,18 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
 }
 
 impl OutOfOrder {
-    /// The expected packet arrived: how many that follow it are here already.
-    fn advance(&mut self) -> u32 {
+    /// The expected packet arrived: how many that follow it are here already, and how many of them end a message.
+    fn advance(&mut self) -> (u32, u32) {
         self.arrived.pop_front();
-        let mut following = 0;
-        while self.arrived.front() == Some(&true) {
+        let (mut following, mut ends) = (0, 0);
+        while let Some(&arrival) = self.arrived.front() {
+            if arrival == Arrival::Missing {
+                break;
+            }
             self.arrived.pop_front();
             following += 1;
+            ends += u32::from(arrival == Arrival::Last);
         }
-        following
+        (following, ends)
     }
 }

@@ -64,6 +64,8 @@ pub(super) struct SendQp {
     pub adapting: bool,
     /// It paces: its rate is below the line rate.
     pub paced: bool,
+    /// Its messages are posted while the fabric runs.
+    pub stream: bool,
 }
 
 impl SendQp {
@@ -230,11 +232,15 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         self.send[qp as usize].turn = Turn::Idle;
         let Some(psn) = self.take_psn(qp) else { return };
         let s = &mut self.send[qp as usize];
-        let index = if s.message_packets == s.end { psn } else { psn % s.message_packets };
-        let last = index + 1 == s.message_packets;
-        let payload = if last { s.last_payload } else { self.nic.mtu as u16 };
-        let mut size = payload + self.nic.header;
-        if index == 0 && s.operation == Operation::Write {
+        let (short, first) = if s.stream {
+            self.streams[(qp - self.finite) as usize].packet(psn)
+        } else {
+            let index = if s.message_packets == s.end { psn } else { psn % s.message_packets };
+            ((index + 1 == s.message_packets).then_some(s.last_payload), index == 0)
+        };
+        let last = short.is_some();
+        let mut size = short.unwrap_or(self.nic.mtu as u16) + self.nic.header;
+        if first && s.operation == Operation::Write {
             size += self.nic.reth;
         }
         let mut flags = s.flags;
@@ -267,10 +273,13 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             ttl: s.ttl,
         };
         let reliable = matches!(s.operation, Operation::Write | Operation::Send);
-        if reliable && !s.timeout_pending {
-            s.timeout_pending = true;
+        if reliable && (psn == s.acked || !s.timeout_pending) {
+            // The clock runs from the oldest packet in flight.
             s.timeout_at = self.now.0 + self.nic.timeout;
-            self.queue.push(Time(s.timeout_at), self.targets.timeout + qp);
+            if !s.timeout_pending {
+                s.timeout_pending = true;
+                self.queue.push(Time(s.timeout_at), self.targets.timeout + qp);
+            }
         }
         self.counters.created += 1;
         self.counters.data_sent += 1;
@@ -358,7 +367,14 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             self.on_nak(packet);
         }
         let s = &self.send[qp as usize];
-        if s.acked >= s.end {
+        if s.stream {
+            if s.turn == Turn::Idle {
+                self.offer(qp);
+            }
+            if newly_acked > 0 {
+                self.settle(qp, acked);
+            }
+        } else if s.acked >= s.end {
             if self.results[qp as usize].finished.is_none() {
                 self.complete(qp);
             }

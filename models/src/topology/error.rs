@@ -35,6 +35,24 @@ pub enum TopologyError {
         /// The radix.
         k: u32,
     },
+    /// The number of rails does not divide the NICs of a node.
+    #[error("{place} is {rails}, which does not divide the {nics} NICs of a node: write one of {}", divisors(*nics))]
+    Rails {
+        /// Path in the scenario.
+        place: String,
+        /// Rails asked for.
+        rails: u32,
+        /// NICs of a node.
+        nics: u32,
+    },
+    /// Several groups of nodes, and nothing that joins them.
+    #[error("{place} is 0, but nothing else joins the {groups} groups of nodes: write at least 1")]
+    NoSpines {
+        /// Path in the scenario.
+        place: String,
+        /// Groups.
+        groups: u32,
+    },
     /// The topology has more hosts or links than can be simulated.
     #[error("{place} has {count} {what}, above the limit of {limit}: make it smaller")]
     TooLarge {

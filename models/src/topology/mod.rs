@@ -7,6 +7,7 @@ mod fat_tree;
 mod leaf_spine;
 mod names;
 mod plan;
+mod rail;
 mod single_switch;
 
 use sim_core::{Duration, Rate};
@@ -17,14 +18,16 @@ pub use error::TopologyError;
 pub use names::{NameIndex, UnknownName, families, nearest};
 pub use plan::{MAX_DELAY, MAX_HOSTS, MAX_LINKS};
 
-/// Builds the graph of `config`. It is connected, and each host has exactly one port, to a switch. The ports of a
-/// switch are its hosts in order, then its links to switches in order; those of an edge list are in its order.
+/// Builds the graph of `config`. It is connected (but for planes, and rails without spines), and each host has exactly
+/// one port, to a switch. The ports of a switch are its hosts in order, then its links to switches in order; those of an
+/// edge list are in its order.
 pub fn build(config: &TopologyConfig) -> Result<Graph, TopologyError> {
     match config {
         TopologyConfig::SingleSwitch(config) => single_switch::build(config),
         TopologyConfig::Dumbbell(config) => dumbbell::build(config),
         TopologyConfig::LeafSpine(config) => leaf_spine::build(config),
         TopologyConfig::FatTree(config) => fat_tree::build(config),
+        TopologyConfig::Rail(config) => rail::build(config),
         TopologyConfig::Edges(config) => edges::build(config),
     }
 }
@@ -217,7 +220,7 @@ pub fn oversubscription(graph: &Graph) -> Vec<SwitchSubscription> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Dumbbell, FatTree, LeafSpine, LinkConfig, SingleSwitch};
+    use crate::config::{Dumbbell, FatTree, LeafSpine, LinkConfig, Rail, SingleSwitch};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -267,6 +270,22 @@ mod tests {
                     overrides,
                 })
             }),
+            (1u32..20, 1u32..5, 1u32..20, 1u32..4, 1u32..3).prop_map(
+                move |(nodes, nics_per_node, nodes_per_leaf, spines, parallel)| {
+                    TopologyConfig::Rail(Rail {
+                        nodes,
+                        nics_per_node,
+                        rails: None,
+                        nodes_per_leaf: Some(nodes_per_leaf),
+                        spines,
+                        planes: 1,
+                        link: link(100),
+                        fabric_link: Some(link(400)),
+                        parallel,
+                        overrides: overrides(),
+                    })
+                }
+            ),
         ]
     }
 

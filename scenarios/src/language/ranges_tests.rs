@@ -152,6 +152,22 @@ fn lists_and_whole_sections_are_judged() {
         (r#"topology.fat-tree={"k":5,"link":{"rate":"1bps"}}"#, "topology.fat-tree.k"),
         (r#"topology.fat-tree={"k":4,"pods":3,"link":{"rate":"1bps"}}"#, "topology.fat-tree.pods"),
         (r#"topology.fat-tree={"k":128,"link":{"rate":"1bps"}}"#, "topology.fat-tree"),
+        (
+            r#"topology.rail={"nodes":0,"nics_per_node":8,"spines":1,"link":{"rate":"1bps"}}"#,
+            "topology.rail.nodes",
+        ),
+        (
+            r#"topology.rail={"nodes":4,"nics_per_node":8,"rails":3,"spines":1,"link":{"rate":"1bps"}}"#,
+            "topology.rail.rails",
+        ),
+        (
+            r#"topology.rail={"nodes":4,"nics_per_node":8,"nodes_per_leaf":2,"spines":0,"link":{"rate":"1bps"}}"#,
+            "topology.rail.spines",
+        ),
+        (
+            r#"topology.rail={"nodes":4,"nics_per_node":8,"planes":3,"spines":1,"link":{"rate":"1bps"}}"#,
+            "topology.rail.planes",
+        ),
         (r#"topology.edges={"hosts":[],"switches":[],"links":[]}"#, "topology.edges.hosts"),
         (
             r#"traffic.0.flows={"list":[{"from":"a","to":"b","size":"1B","messages":0}]}"#,

@@ -1,6 +1,6 @@
 //! Ranges of topologies and their links.
 
-use models::config::{LinkConfig, LinkOverride, TopologyConfig};
+use models::config::{LinkConfig, LinkOverride, Rail, TopologyConfig};
 use sim_core::{Duration, Length, Rate};
 
 use super::ranges::Rules;
@@ -54,12 +54,26 @@ fn size(config: &TopologyConfig) -> Size {
                 links: hosts.saturating_add(product(&[uplinks, tiers])),
             }
         }
+        TopologyConfig::Rail(t) => {
+            let planes = u64::from(t.planes);
+            let hosts = product(&[t.nodes.into(), t.nics_per_node.into(), planes]);
+            let groups = rail_groups(t);
+            let leaves = product(&[groups, t.rails.unwrap_or(t.nics_per_node).into(), planes]);
+            let fabric = product(&[leaves, t.spines.into(), t.parallel.into()]);
+            let spines = product(&[t.spines.into(), planes]);
+            Size { hosts, switches: leaves.saturating_add(spines), links: hosts.saturating_add(fabric) }
+        }
         TopologyConfig::Edges(t) => Size {
             hosts: t.hosts.len() as u64,
             switches: t.switches.len() as u64,
             links: t.links.len() as u64,
         },
     }
+}
+
+/// Groups of nodes that share leaves.
+fn rail_groups(t: &Rail) -> u64 {
+    u64::from(t.nodes).div_ceil(u64::from(t.nodes_per_leaf.unwrap_or(t.nodes)).max(1))
 }
 
 /// Number of hosts of a topology.
@@ -110,6 +124,11 @@ pub(super) fn topology(r: &mut Rules, config: &TopologyConfig) {
             overrides(r, at, &t.overrides);
             at
         }
+        TopologyConfig::Rail(t) => {
+            let at = "topology.rail";
+            rail(r, at, t);
+            at
+        }
         TopologyConfig::Edges(t) => {
             let at = "topology.edges";
             r.require(!t.hosts.is_empty(), at, "hosts", || {
@@ -134,6 +153,28 @@ pub(super) fn topology(r: &mut Rules, config: &TopologyConfig) {
     {
         r.require(count <= most, at, "", || format!("{count} {what} are too many: give at most {most}"));
     }
+}
+
+fn rail(r: &mut Rules, at: &str, t: &Rail) {
+    at_least_one(r, at, &[("nodes", t.nodes), ("nics_per_node", t.nics_per_node), ("parallel", t.parallel)]);
+    r.within(at, "planes", t.planes, 1, 2);
+    if let Some(rails) = t.rails {
+        let nics = t.nics_per_node;
+        let text =
+            || format!("{rails} rails do not divide the {nics} NICs of a node: give a divisor of {nics}");
+        r.require(rails >= 1 && nics.is_multiple_of(rails), at, "rails", text);
+    }
+    if let Some(nodes) = t.nodes_per_leaf {
+        at_least_one(r, at, &[("nodes_per_leaf", nodes)]);
+    }
+    let groups = rail_groups(t);
+    let text = || format!("without spines nothing joins the {groups} groups of nodes: give 1 spine at least");
+    r.require(t.spines >= 1 || groups <= 1, at, "spines", text);
+    link(r, &format!("{at}.link"), &t.link);
+    if let Some(fabric) = &t.fabric_link {
+        link(r, &format!("{at}.fabric_link"), fabric);
+    }
+    overrides(r, at, &t.overrides);
 }
 
 fn at_least_one(r: &mut Rules, at: &str, counts: &[(&str, u32)]) {

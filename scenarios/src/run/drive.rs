@@ -1,7 +1,8 @@
 //! Drives a fabric on grids of simulated time until the run is over.
 
-use std::path::Path;
+use std::path::Path as FilePath;
 
+use collectives::schedule::Path;
 use models::fabric::Fabric;
 use models::record::{NoRecord, PfcTrace};
 use sim_core::queue::TimeWheel;
@@ -16,6 +17,7 @@ use super::prepare::{Prepared, RunError};
 use super::summary::Summary;
 use super::verdict;
 use super::watch::Watch;
+use crate::jobs::PlannedJobs;
 
 /// Bounds of the grid on which completion, stalls and queues are looked at.
 const FINEST: Duration = Duration::from_us(1);
@@ -61,7 +63,7 @@ pub struct Outcome {
 /// or traced.
 pub fn execute(
     prepared: Prepared,
-    out: Option<&Path>,
+    out: Option<&FilePath>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     match out {
@@ -97,8 +99,10 @@ impl<R: Records> Run<R> {
         let flows = std::mem::take(&mut prepared.flows);
         let grid = control_grid(&prepared, &graph, &flows);
         let watch = Watch::new(&prepared.scenario, &graph);
-        let payload = flows.iter().map(|flow| flow.bytes().0).sum();
-        let fabric = Fabric::build(graph, flows, &prepared.config, recorder)?;
+        let jobs = prepared.jobs.as_ref();
+        let payload = flows.iter().map(|flow| flow.bytes().0).sum::<u64>() + network_bytes(jobs);
+        let workload = jobs.map(|jobs| jobs.workload.clone());
+        let fabric = Fabric::build_with(graph, flows, workload, &prepared.config, recorder)?;
         Ok(Self { fabric, prepared, watch, files, write_error: None, grid, payload, end: End::Completed })
     }
 
@@ -125,6 +129,7 @@ impl<R: Records> Run<R> {
                 continue;
             }
             self.watch.look(&self.fabric);
+            self.fabric.skip_steady_loops();
             self.write_pfc();
             if self.write_error.is_some() {
                 break End::WriteFailed;
@@ -169,13 +174,17 @@ impl<R: Records> Run<R> {
 
     fn done(&self) -> bool {
         self.fabric.completed() == self.fabric.flows().len() as u64
+            && self.fabric.tasks_done() == self.fabric.task_times().len() as u64
     }
 
     /// Whether flows wait and nothing was delivered for `limit`.
     fn stalled(&self, limit: Duration) -> bool {
         let quiet = self.fabric.now().since(self.fabric.last_delivery());
+        let flows = self.fabric.flow_states();
         quiet >= limit
-            && self.fabric.flow_states().iter().any(|flow| flow.started.is_some() && flow.finished.is_none())
+            && (flows.iter().any(|flow| flow.started.is_some() && flow.finished.is_none())
+                || (self.fabric.tasks_done() < self.fabric.task_times().len() as u64
+                    && !self.fabric.computing()))
     }
 
     /// Lets arrive what is under way after the last completion.
@@ -195,10 +204,25 @@ impl<R: Records> Run<R> {
         }
     }
 
+    /// Bytes of collectives that need not be simulated, because their loops are steady.
+    fn left_out(&self) -> u64 {
+        let Some(jobs) = &self.prepared.jobs else { return 0 };
+        let part = |(index, call): (usize, &crate::jobs::PlannedCall)| {
+            let loops =
+                jobs.workload.calls[index].schedule.channels.iter().map(|c| c.loops).max().unwrap_or(1);
+            let skipped = self.fabric.skipped(index as u32).loops;
+            (call_bytes(jobs, index) * call.executions.len() as u64) / u64::from(loops.max(1))
+                * u64::from(skipped)
+        };
+        jobs.calls.iter().enumerate().map(part).sum()
+    }
+
     fn progress(&self) -> Progress {
         let fabric = &self.fabric;
         let flows = fabric.flows().len() as u32;
-        let delivered: u64 = (0..flows).map(|flow| fabric.delivered(flow)).sum();
+        let delivered: u64 = (0..flows).map(|flow| fabric.delivered(flow)).sum::<u64>()
+            + fabric.moved().network_bytes
+            + self.left_out();
         let of_payload = delivered as f64 / self.payload.max(1) as f64;
         let of_time = self
             .prepared
@@ -216,7 +240,8 @@ impl<R: Records> Run<R> {
     }
 
     fn finish(mut self) -> Outcome {
-        let last = self.fabric.flow_states().iter().filter_map(|flow| flow.finished).max();
+        let flows = self.fabric.flow_states().iter().filter_map(|flow| flow.finished);
+        let last = flows.chain(self.fabric.task_times().filter_map(|task| task.finished)).max();
         let sim_time = match self.end {
             End::Completed => last.unwrap_or(self.fabric.now()),
             End::Until | End::Deadlock | End::Stalled | End::Interrupted | End::WriteFailed => {
@@ -234,6 +259,25 @@ impl<R: Records> Run<R> {
         let page = Page::new(&facts, &summary, written.as_ref());
         Outcome { summary, end: self.end, written, write_error: self.write_error, page }
     }
+}
+
+/// Bytes one execution of a call sends over NICs.
+fn call_bytes(jobs: &PlannedJobs, index: usize) -> u64 {
+    let connections = &jobs.workload.calls[index].schedule.connections;
+    connections
+        .iter()
+        .zip(&jobs.calls[index].bound.connections)
+        .filter(|(connection, _)| matches!(connection.path, Path::Network { .. } | Path::InNetwork { .. }))
+        .map(|(_, bytes)| bytes)
+        .sum()
+}
+
+/// Bytes all jobs send over NICs.
+fn network_bytes(jobs: Option<&PlannedJobs>) -> u64 {
+    let of = |jobs: &PlannedJobs| {
+        (0..jobs.calls.len()).map(|i| call_bytes(jobs, i) * jobs.calls[i].executions.len() as u64).sum()
+    };
+    jobs.map_or(0, of)
 }
 
 /// Instants a fixed step apart.
@@ -278,6 +322,9 @@ fn control_grid(
         })
         .max()
         .unwrap_or(0);
+    let of_jobs: f64 =
+        prepared.jobs.iter().flat_map(|jobs| &jobs.calls).map(|call| call.choice.predicted_us).sum();
+    let busiest = busiest.max((of_jobs * 1e6) as u64);
     // Whole microseconds.
     let grid = busiest / POINTS / FINEST.0 * FINEST.0;
     Duration(grid.clamp(FINEST.0, COARSEST.0))

@@ -16,6 +16,7 @@ use super::ideal::{Ideal, wire_factor};
 use super::prepare::Prepared;
 use super::watch::Watch;
 use crate::finding::Finding;
+use crate::jobs::results::{self, CollectiveSummary, TrainingSummary};
 use crate::spec::Scenario;
 
 /// One class at one port.
@@ -107,6 +108,12 @@ pub struct Facts<'a> {
     pub ways: Vec<Option<Vec<PortIndex>>>,
     /// What the flows across each port want at their even shares of the hosts' links, in bit/s on the wire.
     pub wanted: Vec<f64>,
+    /// Collectives.
+    pub collectives: Vec<CollectiveSummary>,
+    /// Training steps.
+    pub training: Vec<TrainingSummary>,
+    /// Tasks of jobs, done and in all.
+    pub tasks: (u64, u64),
     /// What the flows across each port may send when only the links of senders are shared, in bit/s on the wire.
     pub offered: Vec<f64>,
 }
@@ -129,6 +136,7 @@ impl<'a> Facts<'a> {
             (0..count).map(|flow| fabric.way(flow).map(|way| way.ports)).collect();
         let mut wanted = vec![0.0; graph.ports.len()];
         let mut offered = wanted.clone();
+        let times: Vec<_> = fabric.task_times().collect();
         for (flow, way) in ways.iter().enumerate() {
             let share = ideal.share[flow] * wire_factor(&flows[flow], &scenario.nic);
             for &port in way.iter().flatten() {
@@ -161,6 +169,12 @@ impl<'a> Facts<'a> {
             ways,
             wanted,
             offered,
+            collectives: prepared
+                .jobs
+                .as_ref()
+                .map_or_else(Vec::new, |jobs| results::collectives(fabric, jobs, &times)),
+            training: prepared.jobs.as_ref().map_or_else(Vec::new, |jobs| results::training(jobs, &times)),
+            tasks: (fabric.tasks_done(), times.len() as u64),
         }
     }
 

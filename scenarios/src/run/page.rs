@@ -9,6 +9,7 @@ use super::summary::Summary;
 use super::verdict;
 use crate::check::text::{count, size, span};
 use crate::finding::Severity;
+use crate::jobs::results::{CollectiveSummary, TrainingSummary};
 use crate::spec::Scenario;
 
 /// Width of a page in characters.
@@ -34,7 +35,16 @@ impl Page {
     pub(super) fn new(facts: &Facts, summary: &Summary, written: Option<&Written>) -> Self {
         let mut body = String::new();
         let mut line = |label: &str, text: String| wrap(&mut body, label, &text);
-        line("flows", flows(facts, summary));
+        if !facts.flows.is_empty() {
+            line("flows", flows(facts, summary));
+        }
+        if let Some(table) = collectives(&summary.collectives) {
+            body.push_str(&table);
+        }
+        let mut line = |label: &str, text: String| wrap(&mut body, label, &text);
+        for step in &summary.training {
+            line("training", training(step));
+        }
         if let Some(text) = goodput(facts, summary) {
             line("goodput", text);
         }
@@ -128,7 +138,70 @@ fn titled(parts: [String; 4]) -> String {
     title
 }
 
+/// Collectives as a table, one size a row.
+fn collectives(all: &[CollectiveSummary]) -> Option<String> {
+    if all.is_empty() {
+        return None;
+    }
+    let mut out = format!(
+        "{:INDENT$}{:>10}  {:>11}  {:>8}  {:>8}  {:>8}  {}\n",
+        "collect.",
+        "size",
+        "time",
+        "algbw",
+        "busbw",
+        "bound",
+        "operation, ranks, algorithm/protocol, channels (GB/s)"
+    );
+    for c in all {
+        let figure = |value: Option<f64>| value.map_or("-".to_string(), |v| trimmed(v, 2));
+        out += &format!(
+            "{:INDENT$}{:>10}  {:>11}  {:>8}  {:>8}  {:>8}  {} {}, {}/{}, {}{}\n",
+            "",
+            size(Bytes(c.bytes)),
+            c.step_time_us.map_or("not done".to_string(), |t| time(t.mean)),
+            figure(c.algbw_gbytes_per_s),
+            figure(c.busbw_gbytes_per_s),
+            figure(c.bound_busbw_gbytes_per_s),
+            c.kind,
+            c.ranks,
+            c.algorithm,
+            c.protocol,
+            c.channels,
+            if c.extrapolated_loops > 0 { ", steady part extrapolated" } else { "" },
+        );
+    }
+    Some(out)
+}
+
+fn training(step: &TrainingSummary) -> String {
+    match step.step_time_us {
+        None => format!("{}: no step was finished", step.name),
+        Some(t) => format!(
+            "{}: step {} · compute {} · exposed communication {} · GPUs idle {:.1} % · {} done",
+            step.name,
+            time(t.mean),
+            time(step.compute_us),
+            time(step.exposed_communication_us),
+            step.gpu_idle_share * 100.0,
+            count(step.steps as usize, "step"),
+        ),
+    }
+}
+
+fn jobs(facts: &Facts) -> Option<String> {
+    let scenario = facts.scenario;
+    let cluster = scenario.cluster.as_ref()?;
+    let name = cluster.node.overrides().preset.clone().unwrap_or_else(|| "node".to_string());
+    Some(format!("{} on {} × {name}", count(scenario.jobs.len(), "job"), cluster.nodes,))
+}
+
 fn traffic(facts: &Facts) -> String {
+    match (jobs(facts), facts.flows.is_empty()) {
+        (Some(jobs), true) => return jobs,
+        (Some(jobs), false) => return format!("{jobs}, {}", count(facts.flows.len(), "flow")),
+        (None, _) => {}
+    }
     let flows = count(facts.flows.len(), "flow");
     match facts.scenario.traffic.as_slice() {
         [TrafficConfig::Incast(incast)] => {
@@ -153,6 +226,10 @@ fn topology(facts: &Facts) -> String {
             format!("leaf–spine {} × {}, {} hosts", l.leaves, l.spines, graph.hosts)
         }
         TopologyConfig::FatTree(f) => format!("{}-tier fat tree k = {}, {} hosts", f.tiers, f.k, graph.hosts),
+        TopologyConfig::Rail(rail) => {
+            let planes = if rail.planes == 2 { ", 2 planes" } else { "" };
+            format!("{} nodes on {} rails{planes}", rail.nodes, rail.rails.unwrap_or(rail.nics_per_node))
+        }
         TopologyConfig::Edges(_) => {
             format!("{} hosts, {} switches", graph.hosts, graph.nodes() - graph.hosts)
         }

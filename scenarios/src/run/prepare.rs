@@ -9,6 +9,7 @@ use models::traffic::{self, Flow, TrafficError};
 
 use crate::check;
 use crate::finding::Finding;
+use crate::jobs::{self, JobError, PlannedJobs};
 use crate::language::{self, LanguageError};
 use crate::spec::Scenario;
 
@@ -24,9 +25,23 @@ pub enum RunError {
     /// The traffic cannot be built.
     #[error("{0}")]
     Traffic(#[from] TrafficError),
+    /// The jobs cannot be planned.
+    #[error("{0}")]
+    Jobs(#[from] JobError),
     /// The fabric cannot be built.
     #[error("{0}")]
     Fabric(#[from] BuildError),
+    /// A call that is not there.
+    #[error("--call {call}: there are {calls} calls, counted from 0")]
+    NoCall {
+        /// The call asked for.
+        call: usize,
+        /// Calls there are.
+        calls: usize,
+    },
+    /// Neither traffic nor jobs.
+    #[error("traffic: the scenario has no flows and no jobs: add some traffic, or a cluster with jobs")]
+    NothingToDo,
     /// The output folder cannot be used.
     #[error("--out {}: {why}", .path.display())]
     Output {
@@ -48,6 +63,8 @@ pub struct Prepared {
     pub graph: Graph,
     /// The flows.
     pub flows: Vec<Flow>,
+    /// What the GPUs do.
+    pub jobs: Option<PlannedJobs>,
     /// What the fabric is made of besides.
     pub config: FabricConfig,
     /// What the checks before a run found.
@@ -59,6 +76,10 @@ pub fn prepare(scenario: &Scenario) -> Result<Prepared, RunError> {
     language::validate_ranges(scenario)?;
     let graph = topology::build(&scenario.topology)?;
     let flows = traffic::build(&scenario.traffic, &graph, scenario.seed)?;
+    let jobs = jobs::plan::plan(scenario)?;
+    if flows.is_empty() && jobs.is_none() {
+        return Err(RunError::NothingToDo);
+    }
     let findings = check::check(scenario, &graph, &flows);
     let config = FabricConfig {
         switch: scenario.switch.clone(),
@@ -68,5 +89,5 @@ pub fn prepare(scenario: &Scenario) -> Result<Prepared, RunError> {
         faults: scenario.faults.clone(),
         seed: scenario.seed,
     };
-    Ok(Prepared { scenario: scenario.clone(), params: IndexMap::new(), graph, flows, config, findings })
+    Ok(Prepared { scenario: scenario.clone(), params: IndexMap::new(), graph, flows, jobs, config, findings })
 }

@@ -9,6 +9,7 @@ use sim_core::stats;
 
 use super::facts::Facts;
 use crate::finding::{Finding, Severity};
+use crate::jobs::results::{CollectiveSummary, TrainingSummary};
 
 /// Deterministic results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,7 +45,10 @@ pub struct Summary {
     /// Whether packets block each other for ever.
     pub deadlock: DeadlockSummary,
     /// Collective operations.
-    pub collectives: Vec<serde_json::Value>,
+    pub collectives: Vec<CollectiveSummary>,
+    /// Steps of training.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub training: Vec<TrainingSummary>,
     /// What to make of it.
     pub verdict: Verdict,
 }
@@ -243,7 +247,8 @@ impl Summary {
             },
             retransmissions: counters.retransmissions,
             deadlock: DeadlockSummary::new(facts),
-            collectives: Vec::new(),
+            collectives: facts.collectives.clone(),
+            training: facts.training.clone(),
             verdict: Verdict::new(found, facts.checked),
         }
     }
@@ -283,7 +288,7 @@ fn flow_summary(facts: &Facts) -> FlowSummary {
     FlowSummary {
         count: facts.flows.len() as u64,
         completed: facts.completed,
-        fct_us: time_summary(&fcts),
+        fct_us: TimeSummary::of(&fcts),
         goodput_gbps: stats::mean(&goodputs).map(|mean| RangeSummary {
             min: goodputs.iter().copied().fold(f64::INFINITY, f64::min),
             mean,
@@ -292,13 +297,15 @@ fn flow_summary(facts: &Facts) -> FlowSummary {
     }
 }
 
-/// Statistics of an ascending sample; `None` for an empty one.
-fn time_summary(sorted: &[f64]) -> Option<TimeSummary> {
-    Some(TimeSummary {
-        min: *sorted.first()?,
-        mean: stats::mean(sorted)?,
-        p50: stats::quantile(sorted, 0.5)?,
-        p99: stats::quantile(sorted, 0.99)?,
-        max: *sorted.last()?,
-    })
+impl TimeSummary {
+    /// Statistics of an ascending sample; `None` for an empty one.
+    pub fn of(sorted: &[f64]) -> Option<Self> {
+        Some(Self {
+            min: *sorted.first()?,
+            mean: stats::mean(sorted)?,
+            p50: stats::quantile(sorted, 0.5)?,
+            p99: stats::quantile(sorted, 0.99)?,
+            max: *sorted.last()?,
+        })
+    }
 }

@@ -272,6 +272,8 @@ fn scenario(
         congestion: models.congestion,
         routing: models.routing,
         traffic,
+        cluster: None,
+        jobs: Vec::new(),
         faults: models.faults,
         run: RunConfig { until: models.until, ..RunConfig::default() },
         output: OutputConfig::default(),

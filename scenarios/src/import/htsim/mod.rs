@@ -120,6 +120,8 @@ fn build(log: &mut Log, files: &[File], options: &Options) -> Option<Scenario> {
         congestion,
         routing: Default::default(),
         traffic: traffic(list),
+        cluster: None,
+        jobs: Vec::new(),
         faults: Vec::new(),
         run: RunConfig::default(),
         output: OutputConfig::default(),

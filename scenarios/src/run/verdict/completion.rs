@@ -14,14 +14,21 @@ const LISTED: usize = 8;
 pub(super) fn find(facts: &Facts, findings: &mut Vec<Finding>) {
     let all = facts.flows.len() as u64;
     let at = text::span(facts.sim_time.since(sim_core::Time::ZERO));
-    let done = format!("{} of {all} flows were done", facts.completed);
+    let (tasks, all_tasks) = facts.tasks;
+    let done = match (all, all_tasks) {
+        (_, 0) => format!("{} of {all} flows were done", facts.completed),
+        (0, _) => format!("{tasks} of {all_tasks} tasks of GPUs were done"),
+        (_, _) => {
+            format!("{} of {all} flows and {tasks} of {all_tasks} tasks of GPUs were done", facts.completed)
+        }
+    };
     let add = |findings: &mut Vec<Finding>, severity, code, text: String| {
         findings.push(Finding::new(severity, code, "run", text));
     };
     match facts.end {
         // A deadlock has its own finding.
         End::Completed | End::Deadlock => {}
-        End::Until if facts.completed == all => {}
+        End::Until if facts.completed == all && tasks == all_tasks => {}
         End::Until => {
             let started = facts.states.iter().filter(|s| s.started.is_some()).count() as u64;
             let waiting = started - facts.completed;

@@ -53,7 +53,7 @@ const LAST: [&str; 9] = [
 ];
 
 /// Paths of the figures every point has, in the order of the columns. Points may have more, those of collective
-/// operations: `collectives.0.busbw_gbytes_per_s`.
+/// operations and training steps: `collectives.0.busbw_gbytes_per_s`.
 pub fn names() -> Vec<String> {
     let drops = DROP_REASONS.iter().map(|reason| format!("drops.by_reason.{}", reason.name()));
     FIRST.iter().map(|name| name.to_string()).chain(drops).chain(LAST.iter().map(|n| n.to_string())).collect()
@@ -85,6 +85,8 @@ pub fn of(summary: &Summary) -> Map<String, Value> {
 fn flatten(path: &str, value: &Value, figures: &mut Map<String, Value>) {
     match value {
         Value::Null => {}
+        // Prose: why NCCL chooses an algorithm.
+        Value::String(_) if path.ends_with(".why") => {}
         Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             figures.insert(path.to_string(), value.clone());
         }
@@ -105,7 +107,8 @@ pub(super) fn check_objectives(objectives: &[Objective]) -> Result<(), SweepErro
     let words = ["queues.peak_port", "verdict.codes", "deadlock.detected", "verdict.healthy"];
     let names: Vec<String> = names().into_iter().filter(|name| !words.contains(&name.as_str())).collect();
     for (index, Objective { figure, .. }) in objectives.iter().enumerate() {
-        let known = names.contains(figure) || figure.starts_with("collectives.");
+        let known =
+            names.contains(figure) || figure.starts_with("collectives.") || figure.starts_with("training.");
         if !known {
             let advice = match nearest(figure, names.iter().map(String::as_str)) {
                 Some(name) => format!("did you mean \"{name}\"?"),

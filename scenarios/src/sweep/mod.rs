@@ -33,7 +33,7 @@ pub use figures::{names as figure_names, of as figures_of};
 pub use journal::{Index, Row};
 pub use plan::{Plan, Point, Source};
 pub use shard::Shard;
-pub use spec::{Goal, Objective, SampleSize, Sampling, SweepParameter, SweepRange, SweepSpec};
+pub use spec::{Goal, Objective, SampleSize, Sampling, SweepParameter, SweepRange, SweepSpec, Work};
 pub use store::{MANIFEST, Missing, PLAN_FILE, index_of, missing, plan_of, settle, write_manifest};
 pub use table::POINTS;
 pub use values::plain;

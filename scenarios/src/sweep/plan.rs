@@ -10,9 +10,11 @@ use super::constraint::{Constraint, value_at};
 use super::error::SweepError;
 use super::figures;
 use super::hash::{Hasher, hex};
-use super::spec::{Sampling, SweepSpec};
+use super::spec::{Objective, Sampling, SweepSpec, Work};
 use super::values::{Values, plain};
+use crate::jobs::JobWork;
 use crate::language::{self, Loaded, Override};
+use crate::spec::Scenario;
 
 /// Most candidates of a plan.
 const MOST_POINTS: u64 = 10_000_000;
@@ -70,6 +72,8 @@ pub struct Plan {
     pub spec: SweepSpec,
     /// Identifies scenario, `--set`s, parameters, sampling, constraints and repeats; not the objectives.
     pub fingerprint: String,
+    /// What makes a setting a good one: the sweep's objectives, or the default ones.
+    pub objectives: Vec<Objective>,
     parameters: Vec<(String, Values)>,
     /// Seed of the scenario.
     seed: u64,
@@ -91,7 +95,8 @@ impl Plan {
             .iter()
             .map(|text| Constraint::parse(text).map_err(SweepError::Spec))
             .collect::<Result<Vec<_>, _>>()?;
-        figures::check_objectives(&spec.objectives())?;
+        let objectives = spec.objectives(work(&base.scenario));
+        figures::check_objectives(&objectives)?;
         let parameters = parameters(&spec)?;
         let fingerprint = fingerprint(&source, &spec)?;
         let seed = base.scenario.seed;
@@ -104,6 +109,7 @@ impl Plan {
             source,
             spec,
             fingerprint,
+            objectives,
             parameters,
             seed,
         };
@@ -368,6 +374,14 @@ fn resolved(loaded: &Loaded) -> Value {
     let mut value = serde_json::to_value(&loaded.scenario).expect("a scenario has only text keys");
     value["params"] = serde_json::to_value(&loaded.params).expect("parameters have text keys");
     value
+}
+
+/// What the first job of a scenario does.
+fn work(scenario: &Scenario) -> Option<Work> {
+    scenario.jobs.first().map(|job| match job.work {
+        JobWork::Collective(_) | JobWork::NcclTests(_) => Work::Collective,
+        JobWork::TrainingStep(_) => Work::Training,
+    })
 }
 
 /// The values of each parameter.

@@ -17,8 +17,9 @@ pub struct SweepSpec {
     pub constraints: Vec<String>,
     /// Seeds each setting is run with. The first is the scenario's. Default: 1. Range: from 1.
     pub repeat: u32,
-    /// What makes a setting a good one. All count alike; the first is told while the sweep runs. Default: `flows.fct_us.p99` min,
-    /// `flows.goodput_gbps.mean` max, `pfc.pause_frames` min and `queues.peak_bytes` min.
+    /// What makes a setting a good one. All count alike; the first is told while the sweep runs. Default:
+    /// `flows.goodput_gbps.mean` max, `flows.fct_us.p99` min, `pfc.pause_frames` min and `queues.peak_bytes` min; with
+    /// jobs `collectives.0.busbw_gbytes_per_s` max (or `training.0.step_time_us.mean` min) instead of the first two.
     pub objectives: Vec<Objective>,
 }
 
@@ -96,6 +97,15 @@ pub struct Objective {
     pub goal: Goal,
 }
 
+/// What the first job of a scenario does, which says what its figures are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Collective operations.
+    Collective,
+    /// Steps of training.
+    Training,
+}
+
 /// Which way an objective is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -107,19 +117,18 @@ pub enum Goal {
 }
 
 impl SweepSpec {
-    /// The objectives, or the default ones where none is given.
-    pub fn objectives(&self) -> Vec<Objective> {
+    /// The objectives, or the default ones where none is given. `work` is what the scenario's first job does.
+    pub fn objectives(&self, work: Option<Work>) -> Vec<Objective> {
         if !self.objectives.is_empty() {
             return self.objectives.clone();
         }
-        [
-            ("flows.fct_us.p99", Goal::Min),
-            ("flows.goodput_gbps.mean", Goal::Max),
-            ("pfc.pause_frames", Goal::Min),
-            ("queues.peak_bytes", Goal::Min),
-        ]
-        .map(|(figure, goal)| Objective { figure: figure.to_string(), goal })
-        .to_vec()
+        let own: &[(&str, Goal)] = match work {
+            None => &[("flows.goodput_gbps.mean", Goal::Max), ("flows.fct_us.p99", Goal::Min)],
+            Some(Work::Collective) => &[("collectives.0.busbw_gbytes_per_s", Goal::Max)],
+            Some(Work::Training) => &[("training.0.step_time_us.mean", Goal::Min)],
+        };
+        let all = own.iter().chain(&[("pfc.pause_frames", Goal::Min), ("queues.peak_bytes", Goal::Min)]);
+        all.map(|&(figure, goal)| Objective { figure: figure.to_string(), goal }).collect()
     }
 
     /// Gives the parameter `path` these values: instead of those it has, or as one more parameter.

@@ -111,6 +111,30 @@ fn whole_choices_and_topology_sizes_can_be_swept() {
 }
 
 #[test]
+fn jobs_have_goals_and_figures_of_their_own() {
+    let text = json!({
+        "schema_version": 1, "name": "ring",
+        "topology": { "single-switch": { "hosts": 2, "link": { "rate": "100Gbps", "delay": "1us" } } },
+        "cluster": { "node": { "preset": "hgx-h100-roce", "gpus": 1, "nics": 1 }, "nodes": 2 },
+        "jobs": [{ "work": { "collective": { "operation": "all-reduce", "size": "1MB", "iterations": 1 } } }]
+    });
+    let source = Source { text: text.to_string(), ..source() };
+    let object = json!({ "parameters": [{ "path": "switch.ecn.kmin", "values": ["10KB", "20KB"] }] });
+    let plan = Plan::new(source, spec(object)).unwrap();
+    assert_eq!(plan.objectives[0].figure, "collectives.0.busbw_gbytes_per_s");
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { shard: Shard::WHOLE, jobs: 1, keep: false, build: "test".to_string() };
+    assert_eq!(run(&plan, folder.path(), &options, &Unwatched).unwrap().failed, 0);
+    let index = index_of(&[folder.path().to_path_buf()], &plan, "test").unwrap();
+    let analysis = conclude(folder.path(), &plan, &index).unwrap();
+    assert!(analysis.recommended.is_some());
+    let table = std::fs::read_to_string(folder.path().join(POINTS)).unwrap();
+    let head = table.lines().next().unwrap();
+    assert!(head.contains(",verdict.codes,collectives.0.name,"), "{head}");
+    assert!(head.ends_with(",error") && !head.contains("why"), "{head}");
+}
+
+#[test]
 fn mistakes_are_named() {
     let one = |path: &str, values: Value| json!({ "parameters": [{ "path": path, "values": values }] });
     for (object, want) in [

@@ -43,7 +43,7 @@ impl Bar {
             begun: Instant::now(),
             mode: Mode::of_stderr(quiet),
             names: plan.paths().map(|path| path.rsplit('.').next().unwrap_or(path).to_string()).collect(),
-            objective: plan.spec.objectives().swap_remove(0),
+            objective: plan.objectives[0].clone(),
             shown: AtomicU64::new(0),
             state: Mutex::default(),
         }

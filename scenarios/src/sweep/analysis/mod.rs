@@ -66,7 +66,7 @@ pub struct Analysis {
 impl Analysis {
     /// Looks at all rows of a sweep that is complete.
     pub fn of(plan: &Plan, index: &Index) -> Result<Self, SweepError> {
-        let objectives = plan.spec.objectives();
+        let objectives = plan.objectives.clone();
         let mut settings: Vec<Setting> = Vec::new();
         let mut samples: Vec<Vec<f64>> = Vec::new();
         let close = |settings: &mut Vec<Setting>, samples: &mut Vec<Vec<f64>>| {

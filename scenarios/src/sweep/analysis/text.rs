@@ -32,9 +32,9 @@ pub fn label(figure: &str) -> String {
         "headroom.peak_bytes" => "headroom peak".to_string(),
         "drops.total" => "drops".to_string(),
         "cnp.sent" => "CNPs".to_string(),
-        other => match other.rsplit_once('.') {
-            Some((_, "busbw_gbytes_per_s")) => "bus bandwidth".to_string(),
-            Some((_, "algbw_gbytes_per_s")) => "algorithm bandwidth".to_string(),
+        other => match other.split('.').collect::<Vec<&str>>()[..] {
+            ["collectives", number, "busbw_gbytes_per_s"] => format!("busbw of collective {number}"),
+            ["collectives", number, "algbw_gbytes_per_s"] => format!("algbw of collective {number}"),
             _ => other.to_string(),
         },
     }
@@ -328,6 +328,7 @@ mod tests {
         assert_eq!(shown("pfc.pause_frames", 3824.0), "3824");
         assert_eq!(shown("collectives.0.busbw_gbytes_per_s", 45.678), "45.68 GB/s");
         assert_eq!(label("flows.fct_us.p99"), "p99 FCT");
+        assert_eq!(label("collectives.1.busbw_gbytes_per_s"), "busbw of collective 1");
         assert_eq!(label("sim_time_ns"), "sim_time_ns");
     }
 }

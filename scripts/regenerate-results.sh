@@ -5,7 +5,8 @@
 #   scripts/regenerate-results.sh --check   compares byte for byte, prints the difference, exits 1 if there is one
 #
 # results/NAME/ holds the scenario with its defaults, results/NAME/PARAM=VALUE/ with one knob turned. A folder has the
-# summary, and flows.csv where that is no larger than 50 kB. Nothing in them depends on the machine or the clock.
+# summary, and flows.csv where that is no larger than 50 kB. results/NAME/sweep/ holds the points of a scenario with a
+# sweep block and what is made of them. Nothing in them depends on the machine or the clock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -58,9 +59,22 @@ keep() {
     rm -r "$work/run"
 }
 
+# Runs the sweep of scenario $1.
+keep_sweep() {
+    local folder=$work/results/$1/sweep
+    cargo run --release --locked --quiet -- \
+        sweep "scenarios/library/$1.json" --out "$work/sweep" --quiet > "$work/sweep.txt"
+    mkdir -p "$folder"
+    cp "$work/sweep/points.csv" "$work/sweep/sweep.json" "$folder/"
+    rm -r "$work/sweep"
+}
+
 for file in scenarios/library/*.json; do
     name=$(basename "$file" .json)
     keep "$name" "$name"
+    if grep -q '^  "sweep": {' "$file"; then
+        keep_sweep "$name"
+    fi
 done
 while read -r name knob; do
     if [ -n "$name" ]; then

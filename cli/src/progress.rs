@@ -46,8 +46,15 @@ pub struct Watcher {
     mode: Mode,
 }
 
+/// Whether Ctrl-C was pressed.
+pub fn stopping() -> bool {
+    STOP.load(Ordering::Relaxed)
+}
+
+/// How progress is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub enum Mode {
+    /// Not at all.
     Silent,
     /// A line that is overwritten.
     Line,
@@ -55,16 +62,22 @@ enum Mode {
     Log,
 }
 
+impl Mode {
+    /// A line that is overwritten on a terminal, lines elsewhere.
+    pub fn of_stderr(quiet: bool) -> Self {
+        match (quiet, io::stderr().is_terminal()) {
+            (true, _) => Self::Silent,
+            (false, true) => Self::Line,
+            (false, false) => Self::Log,
+        }
+    }
+}
+
 impl Watcher {
     /// Starts the clock.
     pub fn new(quiet: bool) -> Self {
         let now = Instant::now();
-        let mode = match (quiet, io::stderr().is_terminal()) {
-            (true, _) => Mode::Silent,
-            (false, true) => Mode::Line,
-            (false, false) => Mode::Log,
-        };
-        Self { begun: now, looked: now, shown: now, hops: 0, rate: 0.0, mode }
+        Self { begun: now, looked: now, shown: now, hops: 0, rate: 0.0, mode: Mode::of_stderr(quiet) }
     }
 
     /// Wall-clock time since the start.
@@ -82,7 +95,7 @@ impl Watcher {
 
 impl Observer for Watcher {
     fn poll(&mut self) -> Poll {
-        if STOP.load(Ordering::Relaxed) {
+        if stopping() {
             return Poll::Stop;
         }
         if self.looked.elapsed() < INTERVAL { Poll::Go } else { Poll::Report }

@@ -15,9 +15,6 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// No limit.
-    pub const NONE: Self = Self { fixed: u64::MAX / 2, alpha: 0 };
-
     /// Compiles a threshold; alpha is held in 1/65536.
     pub fn new(threshold: &Threshold) -> Self {
         match threshold {

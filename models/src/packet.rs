@@ -28,10 +28,8 @@ pub const ECN_ECHO: u8 = 1 << 2;
 pub const EXPLICIT: u8 = 1 << 3;
 /// `stamp` is the slot of an in-band-telemetry record.
 pub const TELEMETRY: u8 = 1 << 4;
-/// The packet had been sent before.
-pub const RETRANSMISSION: u8 = 1 << 5;
 /// The sender asks for an acknowledgement at once (the AckReq bit of the BTH): the packet fills its window.
-pub const ACK_REQUEST: u8 = 1 << 6;
+pub const ACK_REQUEST: u8 = 1 << 5;
 
 /// A packet.
 ///

@@ -7,3 +7,4 @@ pub mod jobs;
 pub mod language;
 pub mod run;
 pub mod spec;
+pub mod sweep;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sim_core::Duration;
 
 use crate::jobs::{ClusterConfig, JobConfig};
+use crate::sweep::SweepSpec;
 
 /// The version of the scenario language this build reads and writes.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -62,6 +63,9 @@ pub struct Scenario {
     /// What is written besides the summary.
     #[serde(default)]
     pub output: OutputConfig,
+    /// What `fabsim sweep` varies. `fabsim run` runs the scenario as it stands. Default: `null`, nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepSpec>,
 }
 
 const fn default_seed() -> u64 {

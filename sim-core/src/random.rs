@@ -22,6 +22,8 @@ pub enum Purpose {
     Traffic = 4,
     /// ECMP hash seed of a switch.
     EcmpSeed = 5,
+    /// Settings and seeds of a sweep.
+    Sweep = 20,
     /// Whatever a test needs.
     Test = 99,
 }

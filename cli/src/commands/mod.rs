@@ -9,6 +9,7 @@ mod run;
 mod schedule;
 mod schema;
 mod show;
+mod sweep;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ pub enum Command {
     Run(run::RunArgs),
     /// Check a scenario without running it
     Check(check::CheckArgs),
+    /// Simulate a scenario at many settings of its parameters
+    Sweep(sweep::SweepArgs),
     /// Read measured collectives and set them beside the simulation
     Compare(compare::CompareArgs),
     /// Say what bounds the collectives of a scenario: links, rails, rings and collisions
@@ -53,6 +56,7 @@ pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Schedule(args) => schedule::run(&args),

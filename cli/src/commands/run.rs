@@ -76,6 +76,14 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if args.threads > 1 && !args.quiet {
         output::note("this version simulates on one thread; results are the same for any --threads");
     }
+    if let (Some(sweep), false) = (&loaded.scenario.sweep, args.quiet) {
+        output::note(&format!(
+            "the scenario has a sweep block of {}: this run is of the scenario as it stands; `fabsim sweep {}` runs all \
+             its points",
+            counted(sweep.parameters.len()),
+            args.scenario.file
+        ));
+    }
     let mut prepared = run::prepare(&loaded.scenario)?;
     prepared.params = loaded.params;
     let out = match (&args.out, args.json) {
@@ -95,6 +103,10 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let performance = performance(&outcome, setup.as_secs_f64(), wall_s);
     print(args, &outcome, &performance)?;
     finish(args, &outcome, &performance)
+}
+
+fn counted(parameters: usize) -> String {
+    if parameters == 1 { "1 parameter".to_string() } else { format!("{parameters} parameters") }
 }
 
 /// The summary on stdout.
@@ -160,7 +172,7 @@ fn performance(outcome: &Outcome, setup_s: f64, wall_s: f64) -> Performance {
 }
 
 /// Most memory the process ever held, as Linux tells it.
-fn peak_rss() -> Option<u64> {
+pub(super) fn peak_rss() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -7,8 +7,7 @@ use sim_core::queue::EventQueue;
 use super::Fabric;
 use crate::config::RoutingConfig;
 use crate::counters::DropReason;
-use crate::link::PfcFrame;
-use crate::link::UNKNOWN;
+use crate::link::{PfcFrame, UNKNOWN};
 use crate::record::Recorder;
 use crate::routing::{ExplicitRoutes, RouteTable};
 

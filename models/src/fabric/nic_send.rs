@@ -6,9 +6,7 @@ use sim_core::{Duration, Time};
 use super::Fabric;
 use crate::config::{CLASSES, Operation, Recovery};
 use crate::congestion::{Allowance, Feedback};
-use crate::packet::{
-    ACK_REQUEST, ECN_ECHO, EXPLICIT, Kind, LAST, Packet, RETRANSMISSION, TELEMETRY, since_stamp, stamp,
-};
+use crate::packet::{ACK_REQUEST, ECN_ECHO, EXPLICIT, Kind, LAST, Packet, TELEMETRY, since_stamp, stamp};
 use crate::record::Recorder;
 
 /// Where a queue pair stands with its host's arbiter.
@@ -253,7 +251,6 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             flags |= ACK_REQUEST;
         }
         if psn < s.sent {
-            flags |= RETRANSMISSION;
             self.counters.retransmissions += 1;
             s.retransmissions += 1;
         } else {

@@ -81,12 +81,14 @@ impl RouteTable {
     }
 
     /// Number of distinct groups: group ids are below it.
-    pub fn groups(&self) -> u32 {
+    #[cfg(test)]
+    fn groups(&self) -> u32 {
         self.groups.len() as u32
     }
 
     /// Bytes of memory the table holds.
-    pub fn memory(&self) -> usize {
+    #[cfg(test)]
+    fn memory(&self) -> usize {
         self.column.len() * 4
             + self.next.len() * 2
             + self.first_group.len() * 4

@@ -33,6 +33,7 @@ pub(super) fn scenario() -> Scenario {
         faults: Vec::new(),
         run: RunConfig::default(),
         output: OutputConfig::default(),
+        sweep: None,
     }
 }
 

@@ -17,6 +17,8 @@ mod typed;
 mod yaml;
 
 use indexmap::IndexMap;
+use models::config::CongestionConfig;
+use models::congestion::DcqcnParams;
 
 pub use error::{LanguageError, Place};
 pub use nearest::nearest;
@@ -43,6 +45,23 @@ pub struct Loaded {
 
 /// Reads a scenario. `file_name` is what errors call the text; it is JSON when it starts with `{`, else YAML.
 pub fn load(text: &str, file_name: &str, overrides: &[Override]) -> Result<Loaded, LanguageError> {
+    read(text, file_name, overrides, true)
+}
+
+/// Reads a scenario as [`load`] does, but takes values out of their range, which [`validate_ranges`] finds: where a
+/// mistake in a name or type is to be told from a value that does not fit the others.
+pub fn load_unranged(text: &str, file_name: &str, overrides: &[Override]) -> Result<Loaded, LanguageError> {
+    read(text, file_name, overrides, false)
+}
+
+/// The text as a tree, in one form whatever its spaces, comments and language: to tell whether two texts say the same.
+pub fn canonical(text: &str, file_name: &str) -> Result<serde_json::Value, LanguageError> {
+    parse(text)
+        .and_then(|root| typed::read(&root))
+        .map_err(|fault: Fault| fault.into_error(file_name, &[], &[]))
+}
+
+fn read(text: &str, file_name: &str, overrides: &[Override], ranged: bool) -> Result<Loaded, LanguageError> {
     let sets: Vec<String> = overrides.iter().map(Override::to_string).collect();
     let mut names = Vec::new();
     let mut root = parse(text).map_err(|fault| fault.into_error(file_name, &sets, &names))?;
@@ -52,7 +71,7 @@ pub fn load(text: &str, file_name: &str, overrides: &[Override]) -> Result<Loade
         names = params.names();
         params.substitute(&mut root)?;
         let scenario: Scenario = typed::read(&root)?;
-        if let Some(violation) = violations(&scenario).into_iter().next() {
+        if let Some(violation) = violations(&scenario).into_iter().next().filter(|_| ranged) {
             return Err(placed(&root, violation));
         }
         let mut values = IndexMap::new();
@@ -89,15 +108,23 @@ pub fn decode(bytes: &[u8], file_name: &str) -> Result<String, LanguageError> {
     }
 }
 
-/// The resolved scenario as JSON: every default filled in, no parameters left, so that reading it again gives the
-/// same scenario.
+/// The resolved scenario as JSON: every default filled in, those of a preset too, and no parameters left, so that
+/// reading it again gives the same run.
 pub fn to_json(scenario: &Scenario) -> String {
-    let resolved = Scenario { params: IndexMap::new(), ..scenario.clone() };
-    let mut value = serde_json::to_value(&resolved).expect("a scenario has only text keys");
+    let mut value = serde_json::to_value(resolved(scenario)).expect("a scenario has only text keys");
     escape(&mut value);
     let mut text = serde_json::to_string_pretty(&value).expect("a JSON value has only text keys");
     text.push('\n');
     text
+}
+
+/// The scenario without parameters and sweep, which go through them, with the values of its DCQCN preset written out.
+fn resolved(scenario: &Scenario) -> Scenario {
+    let mut resolved = Scenario { params: IndexMap::new(), sweep: None, ..scenario.clone() };
+    if let CongestionConfig::Dcqcn(dcqcn) = &mut resolved.congestion {
+        *dcqcn = DcqcnParams::resolve(dcqcn).to_config(dcqcn.preset);
+    }
+    resolved
 }
 
 fn escape(value: &mut serde_json::Value) {

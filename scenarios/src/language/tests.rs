@@ -145,13 +145,29 @@ fn dollars_can_be_escaped() {
 }
 
 #[test]
+fn the_resolved_text_shows_every_value_of_a_preset() {
+    for preset in ["sigcomm15", "connectx", "hpcc-ns3"] {
+        let set = format!("params.cc={{\"dcqcn\":{{\"preset\":\"{preset}\",\"min_rate\":\"7Mbps\"}}}}");
+        let loaded = load(FILE, "f.json", &sets(&[&set])).unwrap();
+        let text = to_json(&loaded.scenario);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let dcqcn = value["congestion"]["dcqcn"].as_object().unwrap();
+        assert_eq!(dcqcn["preset"], preset);
+        assert_eq!(dcqcn["min_rate"], "7Mbps", "what the scenario gives stands");
+        assert!(dcqcn.values().all(|value| !value.is_null()), "{dcqcn:?}");
+        let again = load(&text, "resolved.json", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(to_json(&again.scenario), text);
+    }
+}
+
+#[test]
 fn the_resolved_text_reads_as_the_same_scenario() {
     let file = FILE.replace("\"name\": \"small\"", "\"name\": \"$$rate\", \"description\": \"$$$x\"");
     for overrides in [vec![], sets(&["params.cc=hpcc", "switch.ecn.pmax=0.1", "run.until=1us"])] {
         let loaded = load(&file, "f.json", &overrides).unwrap();
         let text = to_json(&loaded.scenario);
         let again = load(&text, "resolved.json", &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
-        assert_eq!(again.scenario, loaded.scenario);
+        assert_eq!(again.scenario, resolved(&loaded.scenario));
         assert_eq!(to_json(&again.scenario), text);
         assert!(text.contains("\"retransmission_timeout\""), "defaults are filled in");
         assert!(!text.contains("\"params\""));
@@ -495,7 +511,7 @@ proptest! {
         let text: String = chars.into_iter().collect();
         if let Ok(loaded) = load(&text, "f", &[]) {
             let again = load(&to_json(&loaded.scenario), "again", &[]).map_err(|e| TestCaseError::fail(e.to_string()))?;
-            prop_assert_eq!(again.scenario, loaded.scenario);
+            prop_assert_eq!(again.scenario, resolved(&loaded.scenario));
         }
     }
 

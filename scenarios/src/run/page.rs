@@ -14,6 +14,8 @@ use crate::spec::Scenario;
 
 /// Width of a page in characters.
 const WIDTH: usize = 110;
+/// Width of its title, which a terminal of 80 columns shows whole.
+const TITLE_WIDTH: usize = 80;
 /// Column at which the figures of a line begin.
 const INDENT: usize = 10;
 
@@ -113,12 +115,17 @@ fn wrap(body: &mut String, label: &str, text: &str) {
 
 fn title(facts: &Facts) -> String {
     let s = facts.scenario;
-    let parts = [s.name.clone(), traffic(facts), topology(facts), protocol(s), format!("seed {}", s.seed)];
+    // The seed shares a part with the protocol, so that it never stands alone on a line.
+    titled([s.name.clone(), traffic(facts), topology(facts), format!("{} · seed {}", protocol(s), s.seed)])
+}
+
+/// The parts of a title on as many lines as they need.
+fn titled(parts: [String; 4]) -> String {
     let mut title = String::new();
     let mut used = 0;
     for part in parts {
         let length = part.chars().count();
-        if used > 0 && used + 3 + length > WIDTH {
+        if used > 0 && used + 3 + length > TITLE_WIDTH {
             title.push_str("\n  ");
             used = 2;
         } else if used > 0 {
@@ -407,6 +414,16 @@ mod tests {
         assert_eq!(trimmed(392.071, 2), "392.07");
         assert_eq!(time(2410.0), "2.41 ms");
         assert_eq!(time(0.5), "500 ns");
+    }
+
+    #[test]
+    fn a_title_fits_80_columns_and_its_seed_never_stands_alone() {
+        let parts =
+            ["incast", "32 senders", "leaf–spine 4 × 4, 64 hosts, 400 Gb/s", "RoCEv2, DCQCN, PFC · seed 1"];
+        assert_eq!(
+            titled(parts.map(String::from)),
+            "incast · 32 senders · leaf–spine 4 × 4, 64 hosts, 400 Gb/s\n  RoCEv2, DCQCN, PFC · seed 1"
+        );
     }
 
     #[test]

@@ -277,5 +277,6 @@ fn scenario(
         faults: models.faults,
         run: RunConfig { until: models.until, ..RunConfig::default() },
         output: OutputConfig::default(),
+        sweep: None,
     }
 }

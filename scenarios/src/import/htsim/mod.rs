@@ -125,6 +125,7 @@ fn build(log: &mut Log, files: &[File], options: &Options) -> Option<Scenario> {
         faults: Vec::new(),
         run: RunConfig::default(),
         output: OutputConfig::default(),
+        sweep: None,
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p validation --example nccl_runs > docs/nccl-measured.md
 
-use validation::nccl_runs::{Row, Run, median, runs, simulate};
+use validation::nccl_runs::{Row, Run, host_limited_by, median, runs, simulate};
 
 fn main() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -18,7 +18,52 @@ fn main() {
 
 fn page(all: &[(Run, Vec<Row>)]) -> String {
     let mut out = String::from(INTRODUCTION);
-    out += "| sizes | rows | simulated: median | mean | worst | NCCL's model: median | mean | worst |\n|---|---|---|---|---|---|---|---|\n";
+    for (title, host_limited) in
+        [("Runs that are not limited by their hosts", false), ("All runs that count", true)]
+    {
+        out += &format!("## {title}\n\n");
+        out += &table(all, |run, rows| run.counts && (host_limited || host_limited_by(rows).is_none()));
+    }
+    out += "## Runs\n\n| run | size (B) | measured (us) | simulated (us) | error | NCCL's model (us) | error | simulated as |\n|---|---|---|---|---|---|---|---|\n";
+    for (run, rows) in all {
+        for row in rows {
+            out += &format!(
+                "| {} | {} | {} | {:.1} | {:+.1} % | {:.1} | {:+.1} % | {}{} |\n",
+                run.name,
+                row.bytes,
+                row.measured_us,
+                row.simulated_us,
+                row.error() * 100.0,
+                row.model_us,
+                row.model_error() * 100.0,
+                row.how,
+                if row.extrapolated { ", steady part extrapolated" } else { "" }
+            );
+        }
+    }
+    out += "\n## What ran\n\n| run | what | counts | note |\n|---|---|---|---|\n";
+    for (run, rows) in all {
+        let host =
+            host_limited_by(rows).map(|us| format!("host-limited: {us:.0} us more at the smallest size"));
+        let notes: Vec<&str> =
+            [run.note].into_iter().chain(host.as_deref()).filter(|n| !n.is_empty()).collect();
+        out += &format!(
+            "| {} | {} | {} | {} |\n",
+            run.name,
+            run.source,
+            if run.counts { "yes" } else { "no" },
+            notes.join("; ")
+        );
+    }
+    out
+}
+
+/// Errors by range of sizes.
+fn table(all: &[(Run, Vec<Row>)], counts: impl Fn(&Run, &[Row]) -> bool) -> String {
+    let mut out = String::from(
+        "| sizes | rows | simulated: median | mean | worst | NCCL's model: median | mean | worst |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
     let ranges: [(&str, u64, u64); 4] = [
         ("below 64 KiB", 0, (64 << 10) - 1),
         ("64 KiB to 16 MiB", 64 << 10, 16 << 20),
@@ -28,7 +73,7 @@ fn page(all: &[(Run, Vec<Row>)]) -> String {
     for (name, least, most) in ranges {
         let rows: Vec<&Row> = all
             .iter()
-            .filter(|(run, _)| run.counts)
+            .filter(|(run, rows)| counts(run, rows))
             .flat_map(|(_, rows)| rows)
             .filter(|row| row.bytes >= least && row.bytes <= most)
             .collect();
@@ -49,33 +94,7 @@ fn page(all: &[(Run, Vec<Row>)]) -> String {
             figures(rows.iter().map(|r| r.model_error()).collect())
         );
     }
-    out += "\n## Runs\n\n| run | size (B) | measured (us) | simulated (us) | error | NCCL's model (us) | error | simulated as |\n|---|---|---|---|---|---|---|---|\n";
-    for (run, rows) in all {
-        for row in rows {
-            out += &format!(
-                "| {} | {} | {} | {:.1} | {:+.1} % | {:.1} | {:+.1} % | {}{} |\n",
-                run.name,
-                row.bytes,
-                row.measured_us,
-                row.simulated_us,
-                row.error() * 100.0,
-                row.model_us,
-                row.model_error() * 100.0,
-                row.how,
-                if row.extrapolated { ", steady part extrapolated" } else { "" }
-            );
-        }
-    }
-    out += "\n## What ran\n\n| run | what | counts | note |\n|---|---|---|---|\n";
-    for (run, _) in all {
-        out += &format!(
-            "| {} | {} | {} | {} |\n",
-            run.name,
-            run.source,
-            if run.counts { "yes" } else { "no" },
-            run.note
-        );
-    }
+    out.push('\n');
     out
 }
 
@@ -85,6 +104,7 @@ Published nccl-tests runs, simulated from presets alone: node, number of nodes a
 fitted to these times. NCCL's model is its own cost model (tuning.cc of 2.30.7). Errors are simulated over measured − 1.
 Written by `cargo run --release -p validation --example nccl_runs`; `scripts/regenerate-results.sh --check` compares it.
 
-Medians count the runs whose hardware is known and that ran as they should (see the last table).
+A run counts if its hardware is known and it ran as it should. It is limited by its hosts if its smallest size takes more than
+1.3 times what NCCL's latencies allow: that time is in all its rows, and no network model should fit it (see the last table).
 
 ";

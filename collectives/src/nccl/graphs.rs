@@ -113,8 +113,7 @@ impl<'a> View<'a> {
 
     /// GB/s of PCIe on a path; Intel's host bridge costs a fifth more.
     fn pcie(&self, path: PathClass) -> f64 {
-        let host = matches!(path, PathClass::Phb | PathClass::Sys);
-        self.spec.pcie_bandwidth() / if host && self.spec.cpu == Cpu::Intel { 1.2 } else { 1.0 }
+        self.spec.nic_path_bandwidth(path)
     }
 
     /// GB/s between a NIC and its GPUs.

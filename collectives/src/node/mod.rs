@@ -152,6 +152,13 @@ impl NodeSpec {
         }
     }
 
+    /// Usable GB/s between a NIC and the GPUs near it: 16 lanes of PCIe, five sixths of that through an Intel host
+    /// bridge. Source: NCCL 2.30 `graph/topo.cc`.
+    pub fn nic_path_bandwidth(&self, path: PathClass) -> f64 {
+        let host = matches!(path, PathClass::Phb | PathClass::Sys);
+        self.pcie_bandwidth() / if host && self.cpu == Cpu::Intel { 1.2 } else { 1.0 }
+    }
+
     /// GB/s of a NIC.
     pub fn nic_bandwidth(&self) -> f64 {
         f64::from(self.nic_rate_gbps) / 8.0

@@ -5,10 +5,11 @@
 //! tables' limits of a channel: what NCCL's own engineers measured a channel to move.
 
 use collectives::nccl::Communicator;
-use collectives::node::{GpuGeneration, NodeSpec};
+use collectives::node::{GpuGeneration, NetworkKind, NodeSpec, PathClass};
 use collectives::schedule::{Algorithm, CollectiveSchedule, Protocol, Role};
+use models::config::NicConfig;
 use models::workload::{Machine, Timing};
-use sim_core::Duration;
+use sim_core::{Duration, Rate};
 
 use super::spec::{ClusterConfig, Costs};
 
@@ -45,7 +46,28 @@ pub fn timing(of: &Communicator, algorithm: Algorithm, protocol: Protocol, costs
         // One figure for both ways through the NVSwitch.
         local /= 2.0;
     }
-    Timing { base: us(hop.base_us), local: us(local), network: us(hop.network_us), step: Duration::ZERO }
+    let network = hop.network_us + beyond_infiniband(node.network);
+    Timing { base: us(hop.base_us), local: us(local), network: us(network), step: Duration::ZERO }
+}
+
+/// Microseconds a network hop takes beyond what NCCL's tables say, which were made on InfiniBand. EFA: the plugin's own tuner
+/// counts 20 us a hop (aws-ofi-nccl, `NET_LATENCY`) where NCCL's Tree with LL has 5.
+fn beyond_infiniband(network: NetworkKind) -> f64 {
+    match network {
+        NetworkKind::Efa => 15.0,
+        NetworkKind::Infiniband | NetworkKind::Roce | NetworkKind::TcpLike => 0.0,
+    }
+}
+
+/// The rate at which a node's NICs can be fed, in bits on the wire, where the path from the GPUs is the narrower one: through a
+/// host bridge.
+pub fn inject_rate(node: &NodeSpec, nic: &NicConfig) -> Option<Rate> {
+    let path = node.nic_path_bandwidth(node.nic_path);
+    if !matches!(node.nic_path, PathClass::Phb | PathClass::Sys) || path >= node.nic_bandwidth() {
+        return None;
+    }
+    let frame = nic.mtu.0 + nic.header.0 + nic.gap.0;
+    Some(Rate((path * 8e9 * frame as f64 / nic.mtu.0.max(1) as f64) as u64))
 }
 
 /// Bytes a second each thread of a schedule moves; 0 for any.

@@ -81,7 +81,7 @@ pub fn prepare(scenario: &Scenario) -> Result<Prepared, RunError> {
         return Err(RunError::NothingToDo);
     }
     let findings = check::check(scenario, &graph, &flows);
-    let config = FabricConfig {
+    let mut config = FabricConfig {
         switch: scenario.switch.clone(),
         nic: scenario.nic.clone(),
         congestion: scenario.congestion.clone(),
@@ -89,5 +89,8 @@ pub fn prepare(scenario: &Scenario) -> Result<Prepared, RunError> {
         faults: scenario.faults.clone(),
         seed: scenario.seed,
     };
+    if let (Some(jobs), None) = (&jobs, config.nic.inject_rate) {
+        config.nic.inject_rate = jobs::timing::inject_rate(&jobs.node, &config.nic);
+    }
     Ok(Prepared { scenario: scenario.clone(), params: IndexMap::new(), graph, flows, jobs, config, findings })
 }

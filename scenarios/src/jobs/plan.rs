@@ -419,6 +419,9 @@ fn restrict(node: &NodeSpec, locals: &[u32]) -> (NodeSpec, Vec<u32>) {
     if nics.is_empty() {
         nics = (0..node.nics).collect();
     }
+    // Each GPU's own NIC first: with few of a node's GPUs, NCCL starts there.
+    let own: Vec<u32> = locals.iter().map(|&gpu| node.nic_of(gpu, 0)).collect();
+    nics.sort_by_key(|nic| own.iter().position(|own| own == nic).unwrap_or(usize::MAX));
     let affinity = nics
         .iter()
         .map(|&nic| {

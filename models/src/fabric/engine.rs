@@ -27,6 +27,12 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
                 self.send_next(port);
             } else if target >= t.pace && target < t.timeout {
                 self.on_pace(target - t.pace);
+            } else if target >= t.thread && target < t.compute {
+                if target < t.post {
+                    self.on_thread(target - t.thread);
+                } else {
+                    self.on_post(target - t.post);
+                }
             } else {
                 self.rare_event(target);
             }
@@ -49,10 +55,6 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             self.on_delayed_cnp(target - t.cnp);
         } else if target < t.thread {
             self.on_drained(target - t.drain);
-        } else if target < t.post {
-            self.on_thread(target - t.thread);
-        } else if target < t.compute {
-            self.on_post(target - t.post);
         } else {
             debug_assert!(target < t.end);
             self.on_computed(target - t.compute);

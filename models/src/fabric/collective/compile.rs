@@ -81,6 +81,7 @@ pub(in crate::fabric) fn compile(
         known: HashMap::new(),
         groups: HashMap::new(),
         connections: Vec::new(),
+        slots: 0,
         nics: Vec::new(),
         owners: Vec::new(),
         posts: Vec::new(),
@@ -103,7 +104,7 @@ pub(in crate::fabric) fn compile(
         ));
     }
     (out.tasks, out.dependents) = compile_tasks(&tasks, &calls, machine.gpus)?;
-    out.slots = vec![Slot::default(); build.connections.len() * SLOTS].into();
+    out.slots = vec![Slot::default(); build.slots as usize].into();
     out.connections = build.connections.into();
     out.owners = build.owners.into();
     out.posts = build.posts;
@@ -166,6 +167,7 @@ struct Build<'a> {
     known: HashMap<Key, u32>,
     groups: HashMap<(u32, u32, u32), u32>,
     connections: Vec<Connection>,
+    slots: u32,
     /// The NIC each connection leaves by.
     nics: Vec<u32>,
     owners: Vec<Owner>,
@@ -261,6 +263,8 @@ impl Build<'_> {
             qps: call.transport.qps * self.planes as u8,
             split: call.transport.split || self.planes > 1,
             slots,
+            first_slot: self.slots,
+            slot_mask: slots.next_power_of_two() - 1,
             group: NONE,
             sent: 0,
             posted: 0,
@@ -290,6 +294,7 @@ impl Build<'_> {
             connection.post = self.posts.len() as u32;
             self.posts.push(id);
         }
+        self.slots += slots.next_power_of_two();
         self.connections.push(connection);
         self.nics.push(a);
         Ok(id)

@@ -62,6 +62,9 @@ pub(super) struct Connection {
     pub split: bool,
     /// Messages that may be sent and not consumed.
     pub slots: u32,
+    /// Where its slots are, and how many less one, a power of two.
+    pub first_slot: u32,
+    pub slot_mask: u32,
     /// In-network reduction: its group.
     pub group: u32,
     /// Messages handed over by the sending thread.
@@ -255,7 +258,8 @@ impl Collectives {
 
     #[inline]
     fn slot(&mut self, connection: u32, message: u32) -> &mut Slot {
-        &mut self.slots[connection as usize * SLOTS + message as usize % SLOTS]
+        let c = &self.connections[connection as usize];
+        &mut self.slots[(c.first_slot + (message & c.slot_mask)) as usize]
     }
 }
 

@@ -95,7 +95,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             return;
         }
         owner.writes += 1;
-        if owner.writes < connection.writes(c.slots[id as usize * SLOTS + message as usize % SLOTS].bytes) {
+        let slot = (connection.first_slot + (message & connection.slot_mask)) as usize;
+        if owner.writes < connection.writes(c.slots[slot].bytes) {
             return;
         }
         owner.writes = 0;
@@ -121,7 +122,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         c.slot(id, message).arrived_at = at;
         // In the order of messages, whatever the order of queue pairs.
         let mut next = arrived;
-        while c.slot(id, next).parts == parts && next.wrapping_sub(arrived) < SLOTS as u32 {
+        while next.wrapping_sub(arrived) < SLOTS as u32 && c.slot(id, next).parts == parts {
             c.slot(id, next).parts = 0;
             next += 1;
         }
@@ -173,7 +174,8 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let id = owner.connection as usize;
         let connection = &mut c.connections[id];
         owner.acked_writes += 1;
-        if owner.acked_writes < connection.writes(c.slots[id * SLOTS + owner.acked as usize % SLOTS].bytes) {
+        let slot = (connection.first_slot + (owner.acked & connection.slot_mask)) as usize;
+        if owner.acked_writes < connection.writes(c.slots[slot].bytes) {
             return;
         }
         owner.acked_writes = 0;

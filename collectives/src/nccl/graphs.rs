@@ -5,7 +5,7 @@
 //! channels a NIC can carry at a speed, channels NVLink can carry, whether a NIC has two near GPUs to enter and leave by.
 //! It reproduces NCCL's result on the machines of the presets; irregular machines are approximated.
 
-use crate::node::{Cpu, GpuGeneration, NodeSpec, PathClass};
+use crate::node::{GpuGeneration, NodeSpec, PathClass};
 use crate::plan::TreePattern;
 
 use super::environment::NcclConfig;

@@ -26,6 +26,8 @@ pub use text::{label, page, shown};
 pub struct Setting {
     /// The values of the parameters.
     pub values: Vec<Value>,
+    /// Each objective's figures, by seed; points that lack it are left out.
+    pub samples: Vec<Vec<f64>>,
     /// Each objective's mean over the seeds; `None` where no point has that figure.
     pub estimates: Vec<Option<Estimate>>,
     /// Points that failed.
@@ -35,6 +37,23 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// A setting of which nothing is known yet.
+    fn new(values: Vec<Value>, objectives: usize) -> Self {
+        Self {
+            values,
+            samples: vec![Vec::new(); objectives],
+            estimates: Vec::new(),
+            failed: 0,
+            unfinished: 0,
+        }
+    }
+
+    /// The setting with its estimates made.
+    fn judged(mut self) -> Self {
+        self.estimates = self.samples.iter().map(|sample| Estimate::of(sample)).collect();
+        self
+    }
+
     /// Whether it can be compared: all points worked, all flows are done and every objective has a figure.
     pub fn usable(&self) -> bool {
         self.failed == 0 && self.unfinished == 0 && self.estimates.iter().all(Option::is_some)
@@ -68,18 +87,9 @@ impl Analysis {
     pub fn of(plan: &Plan, index: &Index) -> Result<Self, SweepError> {
         let objectives = plan.objectives.clone();
         let mut settings: Vec<Setting> = Vec::new();
-        let mut samples: Vec<Vec<f64>> = Vec::new();
-        let close = |settings: &mut Vec<Setting>, samples: &mut Vec<Vec<f64>>| {
-            if let Some(setting) = settings.last_mut() {
-                setting.estimates = samples.iter().map(|sample| Estimate::of(sample)).collect();
-            }
-        };
         each_row(plan, index, |point, row| {
             if point.repeat == 0 {
-                close(&mut settings, &mut samples);
-                samples = vec![Vec::new(); objectives.len()];
-                let values = point.values.clone();
-                settings.push(Setting { values, estimates: Vec::new(), failed: 0, unfinished: 0 });
+                settings.push(Setting::new(point.values.clone(), objectives.len()));
             }
             let Some(setting) = settings.last_mut() else { return Ok(()) };
             setting.failed += u32::from(row.error.is_some());
@@ -87,12 +97,12 @@ impl Analysis {
             let unfinished = figure("flows.completed") != figure("flows.count")
                 || figure("deadlock.detected") == Some(&Value::Bool(true));
             setting.unfinished += u32::from(unfinished);
-            for (objective, sample) in objectives.iter().zip(&mut samples) {
+            for (objective, sample) in objectives.iter().zip(&mut setting.samples) {
                 sample.extend(figure(&objective.figure).and_then(Value::as_f64));
             }
             Ok(())
         })?;
-        close(&mut settings, &mut samples);
+        let settings: Vec<Setting> = settings.into_iter().map(Setting::judged).collect();
         let failed = settings.iter().map(|setting| u64::from(setting.failed)).sum();
         let front = pareto_front(&settings, &objectives);
         let recommended = recommend(&settings, &objectives, &front);

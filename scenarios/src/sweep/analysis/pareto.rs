@@ -74,12 +74,11 @@ pub fn nearest_first(settings: &[Setting], objectives: &[Objective], front: &[us
 
 #[cfg(test)]
 mod tests {
-    use super::super::Estimate;
     use super::*;
 
     pub fn setting(means: &[f64]) -> Setting {
-        let estimates = means.iter().map(|&m| Estimate::of(&[m])).collect();
-        Setting { values: Vec::new(), estimates, failed: 0, unfinished: 0 }
+        let samples = means.iter().map(|&mean| vec![mean]).collect();
+        Setting { samples, ..Setting::new(Vec::new(), means.len()) }.judged()
     }
 
     fn objectives() -> Vec<Objective> {

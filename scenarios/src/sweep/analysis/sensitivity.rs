@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::pareto::range;
-use super::statistics::rank_correlation;
+use super::statistics::{Estimate, rank_correlation};
 use super::{Goal, Objective, Setting};
 use crate::sweep::plan::Plan;
 use crate::sweep::spec::Sampling;
@@ -116,7 +116,8 @@ fn along(
     Sensitivity { parameter, flat: (line[low], line[high]), line, changes, ranks: Vec::new() }
 }
 
-/// The change of objective `o` from one setting to another, unless it is small or within the confidence intervals.
+/// The change of objective `o` from one setting to another, unless it is small or may be chance: both have the same
+/// seeds, and so the same traffic, so that it is the interval of their difference seed by seed that counts.
 fn change(
     settings: &[Setting],
     (from, to): (usize, usize),
@@ -124,18 +125,21 @@ fn change(
     goal: Goal,
     range: f64,
 ) -> Option<Change> {
-    let (a, b) = (settings[from].estimates[o]?, settings[to].estimates[o]?);
-    let difference = (b.mean - a.mean).abs();
-    let same = if a.count.min(b.count) > 1 { SAME } else { SAME_WITH_ONE_SEED };
-    let unsure = a.half_width.unwrap_or(0.0) + b.half_width.unwrap_or(0.0);
-    if difference <= same * a.mean.abs() || difference <= same * range || difference <= unsure {
+    let (a, b) = (&settings[from].samples[o], &settings[to].samples[o]);
+    let (before, after) = (settings[from].estimates[o]?.mean, settings[to].estimates[o]?.mean);
+    let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+    let unsure = Estimate::of(&differences)?.half_width;
+    let same = if unsure.is_some() { SAME } else { SAME_WITH_ONE_SEED };
+    let difference = (after - before).abs();
+    if difference <= same * before.abs() || difference <= same * range || difference <= unsure.unwrap_or(0.0)
+    {
         return None;
     }
     let worse = match goal {
-        Goal::Min => b.mean > a.mean,
-        Goal::Max => b.mean < a.mean,
+        Goal::Min => after > before,
+        Goal::Max => after < before,
     };
-    Some(Change { setting: to, objective: o, means: (a.mean, b.mean), worse })
+    Some(Change { setting: to, objective: o, means: (before, after), worse })
 }
 
 fn over_all(settings: &[Setting], objectives: &[Objective], parameter: usize) -> Sensitivity {
@@ -163,7 +167,6 @@ fn over_all(settings: &[Setting], objectives: &[Objective], parameter: usize) ->
 mod tests {
     use serde_json::json;
 
-    use super::super::Estimate;
     use super::*;
 
     #[test]
@@ -172,11 +175,9 @@ mod tests {
         let settings: Vec<Setting> = goodput
             .iter()
             .zip(["20KB", "40KB", "80KB", "160KB", "320KB", "1MB"])
-            .map(|(&mean, value)| Setting {
-                values: vec![json!(value)],
-                estimates: vec![Estimate::of(&[mean])],
-                failed: 0,
-                unfinished: 0,
+            .map(|(&mean, value)| {
+                let samples = vec![vec![mean]];
+                Setting { samples, ..Setting::new(vec![json!(value)], 1) }.judged()
             })
             .collect();
         let objectives = [Objective { figure: "flows.goodput_gbps.mean".into(), goal: Goal::Max }];
@@ -186,5 +187,20 @@ mod tests {
         let changes: Vec<(usize, f64)> = found.changes.iter().map(|c| (c.setting, c.means.1)).collect();
         assert_eq!(changes, [(0, 85.0), (1, 94.0), (5, 80.0)]);
         assert!(found.changes.iter().all(|change| change.worse));
+    }
+
+    #[test]
+    fn seeds_are_compared_one_by_one() {
+        // The seeds differ by far more than the settings do, but each of them says the same of the two.
+        let of = |value: &str, sample: [f64; 3]| {
+            Setting { samples: vec![sample.to_vec()], ..Setting::new(vec![json!(value)], 1) }.judged()
+        };
+        let settings = [
+            of("1KB", [100.0, 200.0, 300.0]),
+            of("2KB", [110.0, 211.0, 309.0]),
+            of("4KB", [90.0, 260.0, 290.0]),
+        ];
+        assert!(change(&settings, (0, 1), 0, Goal::Max, 100.0).is_some_and(|change| !change.worse));
+        assert_eq!(change(&settings, (0, 2), 0, Goal::Max, 100.0), None);
     }
 }

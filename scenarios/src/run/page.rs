@@ -153,25 +153,47 @@ fn collectives(all: &[CollectiveSummary]) -> Option<String> {
         "bound",
         "operation, ranks, algorithm/protocol, channels (GB/s)"
     );
+    let mut rows: Vec<(String, usize)> = Vec::new();
     for c in all {
-        let figure = |value: Option<f64>| value.map_or("-".to_string(), |v| trimmed(v, 2));
-        out += &format!(
-            "{:INDENT$}{:>10}  {:>11}  {:>8}  {:>8}  {:>8}  {} {}, {}/{}, {}{}\n",
-            "",
-            size(Bytes(c.bytes)),
-            c.step_time_us.map_or("not done".to_string(), |t| time(t.mean)),
-            figure(c.algbw_gbytes_per_s),
-            figure(c.busbw_gbytes_per_s),
-            figure(c.bound_busbw_gbytes_per_s),
-            c.kind,
-            c.ranks,
-            c.algorithm,
-            c.protocol,
-            c.channels,
-            if c.extrapolated_loops > 0 { ", steady part extrapolated" } else { "" },
-        );
+        let row = collective(c);
+        match rows.last_mut() {
+            // Groups of a training step that do the same.
+            Some((last, times)) if *last == row => *times += 1,
+            Some(_) | None => rows.push((row, 1)),
+        }
+    }
+    for (row, times) in rows {
+        out += &row;
+        out += &if times > 1 { format!(" × {times}\n") } else { "\n".to_string() };
     }
     Some(out)
+}
+
+fn collective(c: &CollectiveSummary) -> String {
+    let figure = |value: Option<f64>| value.map_or("-".to_string(), |v| trimmed(v, 2));
+    format!(
+        "{:INDENT$}{:>10}  {:>11}  {:>8}  {:>8}  {:>8}  {} {}, {}/{}, {}{}",
+        "",
+        binary(c.bytes),
+        c.step_time_us.map_or("not done".to_string(), |t| time(t.mean)),
+        figure(c.algbw_gbytes_per_s),
+        figure(c.busbw_gbytes_per_s),
+        figure(c.bound_busbw_gbytes_per_s),
+        c.kind,
+        c.ranks,
+        c.algorithm,
+        c.protocol,
+        c.channels,
+        if c.extrapolated_loops > 0 { ", steady part extrapolated" } else { "" },
+    )
+}
+
+/// Sizes of collectives are powers of two as a rule: whole KiB, MiB or GiB are written so.
+fn binary(bytes: u64) -> String {
+    let whole = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+        .into_iter()
+        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    whole.map_or_else(|| size(Bytes(bytes)), |(unit, name)| format!("{} {name}", bytes / unit))
 }
 
 fn training(step: &TrainingSummary) -> String {

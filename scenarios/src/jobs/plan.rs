@@ -227,13 +227,54 @@ impl Planner<'_> {
         sizes: &[u64],
         (warmup, iterations): (u32, u32),
         gpus: &[u32],
-        mut last: Vec<Option<u32>>,
+        first: Vec<Option<u32>>,
     ) -> Result<(), JobError> {
-        let communicator = self.communicator(index, job, gpus.to_vec())?;
+        let (parts, each) = (job.communicators, job.ranks_per_node.unwrap_or(self.node.gpus));
+        if parts == 0 || !each.is_multiple_of(parts) {
+            let why = format!("{parts} communicators do not divide {each} ranks on each node");
+            return Err(JobError::Job { job: index, field: "communicators", why });
+        }
+        for part in 0..parts {
+            let own = |gpu: u32| (gpu % self.node.gpus) / (each / parts) == part;
+            let (members, mut last): (Vec<u32>, Vec<Option<u32>>) = gpus
+                .iter()
+                .zip(&first)
+                .filter(|(gpu, _)| own(**gpu))
+                .map(|(gpu, last)| (*gpu, *last))
+                .unzip();
+            let name = if parts == 1 { name.to_string() } else { format!("{name}/{part}") };
+            let communicator = self.communicator(index, job, members)?;
+            self.calls_of(
+                index,
+                job,
+                &name,
+                (operation, root),
+                sizes,
+                (warmup, iterations),
+                &communicator,
+                &mut last,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The calls of one communicator, size by size.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a sweep, each named where it is passed")]
+    fn calls_of(
+        &mut self,
+        index: usize,
+        job: &JobConfig,
+        name: &str,
+        (operation, root): (Operation, u32),
+        sizes: &[u64],
+        (warmup, iterations): (u32, u32),
+        communicator: &Communicator,
+        last: &mut [Option<u32>],
+    ) -> Result<(), JobError> {
         for &bytes in sizes {
-            let call = self.call(index, job, name, &communicator, (operation, root), bytes, !self.exact)?;
+            let call = self.call(index, job, name, communicator, (operation, root), bytes, !self.exact)?;
             for _ in 0..warmup + iterations {
-                self.execute(call, &communicator, &mut last);
+                self.execute(call, communicator, last);
             }
             self.planned[call as usize].warmup = warmup as usize;
         }
@@ -378,6 +419,9 @@ fn restrict(node: &NodeSpec, locals: &[u32]) -> (NodeSpec, Vec<u32>) {
     if nics.is_empty() {
         nics = (0..node.nics).collect();
     }
+    // Each GPU's own NIC first: with few of a node's GPUs, NCCL starts there.
+    let own: Vec<u32> = locals.iter().map(|&gpu| node.nic_of(gpu, 0)).collect();
+    nics.sort_by_key(|nic| own.iter().position(|own| own == nic).unwrap_or(usize::MAX));
     let affinity = nics
         .iter()
         .map(|&nic| {

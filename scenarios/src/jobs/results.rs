@@ -71,6 +71,72 @@ pub struct TrainingSummary {
     pub communication_us: f64,
 }
 
+/// A rank's part in an execution of a collective.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Execution {
+    /// The job's name.
+    pub job: String,
+    /// The operation.
+    pub operation: &'static str,
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// The protocol.
+    pub protocol: &'static str,
+    /// Size as nccl-tests counts it.
+    pub bytes: u64,
+    /// Number of the execution, warm-up included.
+    pub execution: u32,
+    /// The rank.
+    pub rank: u32,
+    /// Its GPU.
+    pub gpu: u32,
+    /// When it started and ended.
+    pub times: TaskTimes,
+}
+
+/// Each rank's part in each execution.
+pub fn executions(jobs: &PlannedJobs, times: &[TaskTimes]) -> Vec<Execution> {
+    let mut out = Vec::new();
+    for (call, compiled) in jobs.calls.iter().zip(&jobs.workload.calls) {
+        for (number, execution) in call.executions.iter().enumerate() {
+            for (rank, &task) in execution.iter().enumerate() {
+                out.push(Execution {
+                    job: call.job.clone(),
+                    operation: kebab(call.operation),
+                    algorithm: algorithm_name(compiled.schedule.algorithm),
+                    protocol: protocol_name(compiled.schedule.protocol),
+                    bytes: call.bytes,
+                    execution: number as u32,
+                    rank: rank as u32,
+                    gpu: compiled.members[rank],
+                    times: times[task as usize],
+                });
+            }
+        }
+    }
+    out
+}
+
+/// A collective that was faster than the hardware allows: a fault of the simulator.
+pub fn impossible(collectives: &[CollectiveSummary]) -> Option<String> {
+    let above = |c: &&CollectiveSummary| match (c.busbw_gbytes_per_s, c.bound_busbw_gbytes_per_s) {
+        // Bounds count whole loops, so that a few bytes of small sizes are off.
+        (Some(busbw), Some(bound)) => c.bytes >= 1 << 16 && busbw > bound * 1.001,
+        _ => false,
+    };
+    collectives.iter().find(above).map(|c| {
+        format!(
+            "{} of {} B over {} ranks came to {:.3} GB/s of busbw, above the {:.3} GB/s that {} allows",
+            c.kind,
+            c.bytes,
+            c.ranks,
+            c.busbw_gbytes_per_s.unwrap_or(0.0),
+            c.bound_busbw_gbytes_per_s.unwrap_or(0.0),
+            c.bound_by.as_deref().unwrap_or("its busiest port"),
+        )
+    })
+}
+
 /// Results of the collectives that ran.
 pub fn collectives<Q: EventQueue, R: Recorder>(
     fabric: &Fabric<Q, R>,

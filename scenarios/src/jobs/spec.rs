@@ -56,6 +56,11 @@ pub struct JobConfig {
     /// Ranks on each node, the first GPUs. Default: all GPUs of a node.
     #[serde(default)]
     pub ranks_per_node: Option<u32>,
+    /// Communicators the ranks of a node are cut into, each with as many of every node and with calls of its own: 8 of one
+    /// rank a node are the data-parallel groups beside 8-fold tensor parallelism. Must divide the ranks of a node. Default:
+    /// 1.
+    #[serde(default = "one")]
+    pub communicators: u32,
     /// NCCL's settings.
     #[serde(default)]
     pub nccl: NcclConfig,

@@ -17,7 +17,7 @@ use super::prepare::{Prepared, RunError};
 use super::summary::Summary;
 use super::verdict;
 use super::watch::Watch;
-use crate::jobs::PlannedJobs;
+use crate::jobs::{PlannedJobs, results};
 
 /// Bounds of the grid on which completion, stalls and queues are looked at.
 const FINEST: Duration = Duration::from_us(1);
@@ -70,14 +70,22 @@ pub fn execute(
         None => {
             let mut run = Run::new(prepared, NoRecord, None)?;
             run.go(observer);
-            Ok(run.finish())
+            possible(run.finish())
         }
         Some(folder) => {
             let files = Files::create(folder, &prepared)?;
             let mut run = Run::new(prepared, PfcTrace::default(), Some(files))?;
             run.go(observer);
-            Ok(run.finish())
+            possible(run.finish())
         }
+    }
+}
+
+/// The outcome, unless a collective was faster than its hardware allows.
+fn possible(outcome: Outcome) -> Result<Outcome, RunError> {
+    match results::impossible(&outcome.summary.collectives) {
+        None => Ok(outcome),
+        Some(what) => Err(RunError::Impossible(what)),
     }
 }
 

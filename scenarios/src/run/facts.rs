@@ -16,7 +16,7 @@ use super::ideal::{Ideal, wire_factor};
 use super::prepare::Prepared;
 use super::watch::Watch;
 use crate::finding::Finding;
-use crate::jobs::results::{self, CollectiveSummary, TrainingSummary};
+use crate::jobs::results::{self, CollectiveSummary, Execution, TrainingSummary};
 use crate::spec::Scenario;
 
 /// One class at one port.
@@ -110,6 +110,8 @@ pub struct Facts<'a> {
     pub wanted: Vec<f64>,
     /// Collectives.
     pub collectives: Vec<CollectiveSummary>,
+    /// Each rank's part in each execution of them.
+    pub executions: Vec<Execution>,
     /// Training steps.
     pub training: Vec<TrainingSummary>,
     /// Tasks of jobs, done and in all.
@@ -173,6 +175,10 @@ impl<'a> Facts<'a> {
                 .jobs
                 .as_ref()
                 .map_or_else(Vec::new, |jobs| results::collectives(fabric, jobs, &times)),
+            executions: prepared
+                .jobs
+                .as_ref()
+                .map_or_else(Vec::new, |jobs| results::executions(jobs, &times)),
             training: prepared.jobs.as_ref().map_or_else(Vec::new, |jobs| results::training(jobs, &times)),
             tasks: (fabric.tasks_done(), times.len() as u64),
         }

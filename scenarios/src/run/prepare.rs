@@ -31,6 +31,11 @@ pub enum RunError {
     /// The fabric cannot be built.
     #[error("{0}")]
     Fabric(#[from] BuildError),
+    /// A result above what the hardware allows.
+    #[error(
+        "{0}: this is a fault of fabsim, and none of the run's figures can be trusted; please report the scenario"
+    )]
+    Impossible(String),
     /// A call that is not there.
     #[error("--call {call}: there are {calls} calls, counted from 0")]
     NoCall {

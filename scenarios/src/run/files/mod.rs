@@ -1,6 +1,7 @@
 //! The files of a run. Samples and PFC events are written while it goes on, so that what a kill leaves is whole up to
 //! the last flush; everything else is written at the end, beside its place and then renamed into it.
 
+mod collectives;
 mod flows;
 mod pfc;
 mod ports;
@@ -26,11 +27,12 @@ use super::summary::Summary;
 use crate::language;
 
 /// Every file a run may write, with what it holds.
-pub const FILES: [(&str, &str); 8] = [
+pub const FILES: [(&str, &str); 9] = [
     ("scenario.json", "the resolved scenario"),
     ("summary.json", "the summary"),
     ("performance.json", "wall-clock figures, version and commit"),
     ("flows.csv", "each flow"),
+    ("collectives.csv", "when each rank took part in each execution of each collective"),
     ("ports.csv", "the counters of each port"),
     ("pfc.csv", "every pause and resume"),
     ("queues.csv", "egress queues over time"),
@@ -169,6 +171,7 @@ impl Files {
     pub fn finish(&mut self, facts: &Facts, summary: &Summary) -> Result<(), WriteError> {
         self.flush()?;
         flows::write(&self.folder, facts)?;
+        collectives::write(&self.folder, facts)?;
         ports::write(&self.folder, facts)?;
         write_json(&self.folder, "summary.json", summary)
     }

@@ -98,7 +98,8 @@ fn words(hops: &[Hop], last: f64) -> Block {
     for (index, hop) in hops.iter().enumerate() {
         let next = &hops[(index + 1) % hops.len()];
         let since = hop.since.map_or(String::new(), |us| format!(" since {}", time(us)));
-        let closes = if hop.since == Some(last) && hops.len() > 1 { " This pause closed the cycle." } else { "" };
+        let closes =
+            if hop.since == Some(last) && hops.len() > 1 { " This pause closed the cycle." } else { "" };
         out.push_str(&format!(
             "<li><b>{}</b> holds {} of class {} for {}, and may not send it: {} has paused port <code>{}</code>{since}, because \
              what came in at <code>{}</code> cannot leave by <code>{}</code>.{closes}</li>",
@@ -135,7 +136,13 @@ fn draw(hops: &[Hop], at_us: Option<f64>, last: f64) -> Svg {
         })
         .collect();
     for (index, hop) in hops.iter().enumerate() {
-        arrow(&mut svg, hop, (places[index], places[(index + 1) % n]), (cx, cy), (n, hop.since == Some(last)));
+        arrow(
+            &mut svg,
+            hop,
+            (places[index], places[(index + 1) % n]),
+            (cx, cy),
+            (n, hop.since == Some(last)),
+        );
     }
     for (index, hop) in hops.iter().enumerate() {
         let before = &hops[(index + n - 1) % n];
@@ -185,21 +192,21 @@ fn arrow(svg: &mut Svg, hop: &Hop, (from, to): (Point, Point), (cx, cy): Point, 
         node(&hop.to),
         hop.since.map_or(String::new(), |us| format!(" at {}", time(us)))
     );
-    let d = format!(
-        "M{} {}Q{} {} {} {}",
-        at(start.0),
-        at(start.1),
-        at(bent.0),
-        at(bent.1),
-        at(end.0),
-        at(end.1)
-    );
-    svg.raw(&format!("<path class=\"line bad\" style=\"stroke-width:4\" marker-end=\"url(#head)\" d=\"{d}\"/>"));
+    let d =
+        format!("M{} {}Q{} {} {} {}", at(start.0), at(start.1), at(bent.0), at(bent.1), at(end.0), at(end.1));
+    svg.raw(&format!(
+        "<path class=\"line bad\" style=\"stroke-width:4\" marker-end=\"url(#head)\" d=\"{d}\"/>"
+    ));
     svg.path(&d, "hit", &says);
     let label = (middle.0 * 0.5 + bent.0 * 0.5, middle.1 * 0.5 + bent.1 * 0.5);
     let first = format!("{} paused by {}", hop.from, node(&hop.to));
     let second = match hop.since {
-        Some(us) => format!("class {}, since {}{}", hop.class, time(us), if closes { ": closes the cycle" } else { "" }),
+        Some(us) => format!(
+            "class {}, since {}{}",
+            hop.class,
+            time(us),
+            if closes { ": closes the cycle" } else { "" }
+        ),
         None => format!("class {}", hop.class),
     };
     // Beside arrows that go up or down, above or below the others.
@@ -238,12 +245,16 @@ mod tests {
             { "from": "b:3", "to": "a:0", "class": 3, "bytes": 451_440 },
         ] });
         let spans = |from: f64| Paused { by: String::new(), spans: vec![(from, 100.0)], open: true };
-        let pauses =
-            [(("a:2".to_string(), "3".to_string()), spans(70.0)), (("b:3".to_string(), "3".to_string()), spans(76.458))];
+        let pauses = [
+            (("a:2".to_string(), "3".to_string()), spans(70.0)),
+            (("b:3".to_string(), "3".to_string()), spans(76.458)),
+        ];
         let blocks = blocks(&deadlock, &pauses.into());
         let Block::Figure(figure) = &blocks[1] else { panic!("a figure is due") };
         let svg = figure.svg.element();
-        for text in ["a:2 paused by b", "b:3 paused by a", "458.7 KB stuck", "since 76.46 us: closes the cycle"] {
+        for text in
+            ["a:2 paused by b", "b:3 paused by a", "458.7 KB stuck", "since 76.46 us: closes the cycle"]
+        {
             assert!(svg.contains(text), "{text}");
         }
         assert_eq!(figure.data.rows[0], ["a:2", "b:1", "3", "458700", "70.000000"]);

@@ -14,7 +14,9 @@ const WIDE: f64 = 30.0;
 
 /// The distribution of completion times, and that of slowdowns.
 pub fn figures(flows: &Table) -> Vec<Figure> {
-    let Some(rows) = flows.columns(["class", "fct_us", "ideal_fct_us", "slowdown"]) else { return Vec::new() };
+    let Some(rows) = flows.columns(["class", "fct_us", "ideal_fct_us", "slowdown"]) else {
+        return Vec::new();
+    };
     let mut fct: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     let mut slowdown = fct.clone();
     let (mut all, mut ideal) = (BTreeMap::new(), Vec::new());
@@ -33,9 +35,11 @@ pub fn figures(flows: &Table) -> Vec<Figure> {
     }
     let total = ideal.len();
     let label = "each flow alone on its path".to_string();
-    times.extend(curves(&[(label.clone(), ideal)].into(), &[(label, total)].into(), unit.factor).into_iter().map(
-        |line| Line { dashed: true, ..line },
-    ));
+    times.extend(
+        curves(&[(label.clone(), ideal)].into(), &[(label, total)].into(), unit.factor)
+            .into_iter()
+            .map(|line| Line { dashed: true, ..line }),
+    );
     let done: usize = fct.values().map(Vec::len).sum();
     let flows_in_all: usize = all.values().sum();
     let part = if done == flows_in_all {
@@ -95,7 +99,10 @@ fn chart(
     let wide = least > 0.0 && most / least > WIDE;
     let scale = if wide { Scale::decades(least, most) } else { Scale::from_zero(most) };
     let mut data = Table::new(&["curve"]);
-    data.header.extend([if unit == "×" { "slowdown".to_string() } else { format!("fct_{unit}") }, "share_percent".to_string()]);
+    data.header.extend([
+        if unit == "×" { "slowdown".to_string() } else { format!("fct_{unit}") },
+        "share_percent".to_string(),
+    ]);
     for line in &lines {
         data.rows.extend(line.points.iter().map(|(x, y)| vec![line.name.clone(), figure(*x), figure(*y)]));
     }

@@ -233,10 +233,8 @@ mod tests {
 
     #[test]
     fn a_page_is_whole_by_itself_and_text_stays_text() {
-        let table = Table {
-            header: vec!["a".into()],
-            rows: vec![vec!["</script><b>".into()], vec!["1".into()]],
-        };
+        let table =
+            Table { header: vec!["a".into()], rows: vec![vec!["</script><b>".into()], vec!["1".into()]] };
         let report = Report {
             title: "<x>".into(),
             subtitle: "s".into(),

@@ -238,7 +238,15 @@ pub mod tests {
         let mut table = Table::new(&["port", "node", "peer", "rate_gbps", "up", "tx_bytes", "utilisation"]);
         let mut add = |port: String, peer: String, load: f64| {
             let node = port.split(':').next().unwrap().to_string();
-            table.rows.push(vec![port, node, peer, "100".into(), "1".into(), "1000".into(), load.to_string()]);
+            table.rows.push(vec![
+                port,
+                node,
+                peer,
+                "100".into(),
+                "1".into(),
+                "1000".into(),
+                load.to_string(),
+            ]);
         };
         for host in 0..leaves * hosts {
             add(format!("host{host}"), format!("leaf{}:{}", host / hosts, host % hosts), 0.5);
@@ -258,7 +266,9 @@ pub mod tests {
         let network = Network::new(&leaf_spine(4, 2, 2)).unwrap();
         assert_eq!((0..3).map(|tier| network.tier(tier).len()).collect::<Vec<_>>(), [8, 4, 2]);
         let drawn = Drawn::new(&network);
-        assert!(!drawn.grouped && drawn.groups.len() == 14 && drawn.bundles.len() == network.directions.len());
+        assert!(
+            !drawn.grouped && drawn.groups.len() == 14 && drawn.bundles.len() == network.directions.len()
+        );
     }
 
     #[test]

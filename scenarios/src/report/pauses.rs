@@ -43,7 +43,8 @@ pub fn read(events: &Table, end: f64) -> BTreeMap<(String, String), Paused> {
         let here = matches!(action, "expired" | "storm" | "restore");
         let (paused, by) = if here { (port, peer) } else { (peer, port) };
         let key = (paused.to_string(), class.to_string());
-        let entry = all.entry(key.clone()).or_insert_with(|| Paused { by: by.to_string(), ..Paused::default() });
+        let entry =
+            all.entry(key.clone()).or_insert_with(|| Paused { by: by.to_string(), ..Paused::default() });
         match action {
             "pause" | "refresh" => {
                 open.entry(key).or_insert(time);
@@ -96,7 +97,11 @@ pub fn timeline(pauses: &BTreeMap<(String, String), Paused>, end: f64) -> Option
     rows.truncate(ROWS);
     // In the order in which they were first paused, so that a pause tree is read downwards.
     rows.sort_by(|a, b| first(a.1).total_cmp(&first(b.1)).then_with(|| a.0.cmp(b.0)));
-    let shown = if count > ROWS { format!("{ROWS} of {count} ports, those paused longest") } else { "all".to_string() };
+    let shown = if count > ROWS {
+        format!("{ROWS} of {count} ports, those paused longest")
+    } else {
+        "all".to_string()
+    };
     let caption = format!(
         "Each row is a port that was told to stop, and who told it; bars are the times it was stopped (rows: {shown}; first \
          paused on top). Pauses that follow each other closely are drawn as one bar."
@@ -123,7 +128,13 @@ fn draw(title: &str, rows: &[(&(String, String), &Paused)], end: f64) -> Svg {
             let times = if bar.count == 1 {
                 format!("{} to {}", clock.tell(bar.from), clock.tell(bar.to))
             } else {
-                format!("{} pauses from {} to {}, {} in all", bar.count, clock.tell(bar.from), clock.tell(bar.to), clock.tell(bar.paused))
+                format!(
+                    "{} pauses from {} to {}, {} in all",
+                    bar.count,
+                    clock.tell(bar.from),
+                    clock.tell(bar.to),
+                    clock.tell(bar.paused)
+                )
             };
             let says = format!("{} pauses {}, class {}\n{times}", paused.by, key.0, key.1);
             let width = (x(bar.to) - x(bar.from)).max(0.7);
@@ -131,7 +142,11 @@ fn draw(title: &str, rows: &[(&(String, String), &Paused)], end: f64) -> Svg {
         }
         if paused.open {
             let x = WIDTH - RIGHT;
-            svg.path(&format!("M{} {}l7 {}l-7 {}z", at(x), at(y + 3.0), at(ROW / 2.0 - 3.0), at(ROW / 2.0 - 3.0)), "badfill", "still paused at the end");
+            svg.path(
+                &format!("M{} {}l7 {}l-7 {}z", at(x), at(y + 3.0), at(ROW / 2.0 - 3.0), at(ROW / 2.0 - 3.0)),
+                "badfill",
+                "still paused at the end",
+            );
         }
     }
     for tick in scale.ticks(7) {

@@ -61,10 +61,16 @@ const PLANE: f64 = 240.0;
 const COLOURS: usize = 8;
 
 impl Plot {
+    /// Where a value lies in the drawing of a chart without lines.
+    pub fn place(&self, x: f64, y: f64) -> (f64, f64) {
+        let bottom = 24.0 + PLANE;
+        (LEFT + self.x.scale.part(x) * (WIDTH - RIGHT - LEFT), bottom - self.y.scale.part(y) * PLANE)
+    }
+
     /// The drawing.
     pub fn draw(&self) -> Svg {
         let mut svg = Svg::new(&self.title, WIDTH, 0.0);
-        let legend = self.legend(&mut svg);
+        let legend = self.legend(&mut svg); // 16 at least: a chart without lines has room for a legend of its own.
         let (top, bottom) = (legend + 8.0, legend + 8.0 + PLANE);
         svg.set_height(bottom + 46.0);
         self.axes(&mut svg, top, bottom);
@@ -219,12 +225,18 @@ mod tests {
             title: "t".into(),
             x: Axis::new("time", "us", Scale::from_zero(10.0)),
             y: Axis::new("queue", "KB", Scale::from_zero(100.0)),
-            lines: vec![Line { name: "leaf0:0".into(), points: vec![(0.0, 0.0), (10.0, 80.0)], dashed: false }],
+            lines: vec![Line {
+                name: "leaf0:0".into(),
+                points: vec![(0.0, 0.0), (10.0, 80.0)],
+                dashed: false,
+            }],
             bands: Vec::new(),
             levels: vec![("Kmin".into(), 50.0)],
         };
         let svg = plot.draw().element();
-        assert!(svg.contains(">time (us)</text>") && svg.contains(">queue (KB)</text>") && svg.contains(">Kmin<"));
+        assert!(
+            svg.contains(">time (us)</text>") && svg.contains(">queue (KB)</text>") && svg.contains(">Kmin<")
+        );
         assert!(svg.contains("data-n=\"leaf0:0\""));
     }
 }

@@ -111,7 +111,8 @@ impl Folder {
     /// A CSV file. Rows that are cut are left out and said.
     pub fn table(&mut self, name: &str) -> Option<Table> {
         let text = self.text(name)?;
-        let mut reader = csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
+        let mut reader =
+            csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
         let mut table = Table::default();
         let mut cut = 0u64;
         for record in reader.records() {
@@ -165,7 +166,11 @@ mod tests {
         let mut folder = Folder::new(dir.path());
         assert_eq!(folder.table("a.csv").unwrap().rows.len(), 2);
         assert_eq!(folder.table("b.csv").unwrap().rows.len(), 2);
-        assert!(folder.json("c.json").is_none() && folder.table("d.csv").is_none() && folder.table("e.csv").is_none());
+        assert!(
+            folder.json("c.json").is_none()
+                && folder.table("d.csv").is_none()
+                && folder.table("e.csv").is_none()
+        );
         let notes: Vec<String> = folder.notes.iter().map(|(name, what)| format!("{name} {what}")).collect();
         assert_eq!(notes[0], "a.csv is cut or damaged: 1 row left out");
         assert_eq!(notes[1], "b.csv is cut or damaged: 1 row left out");

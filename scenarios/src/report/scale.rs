@@ -93,7 +93,11 @@ impl Scale {
 /// The least of 1, 2 or 5 times a power of ten that is not below `step`.
 fn round_step(step: f64) -> f64 {
     let base = power(exponent(step));
-    [1.0, 2.0, 5.0, 10.0].map(|m| m * base).into_iter().find(|s| *s >= step * 0.999_999).unwrap_or(base * 10.0)
+    [1.0, 2.0, 5.0, 10.0]
+        .map(|m| m * base)
+        .into_iter()
+        .find(|s| *s >= step * 0.999_999)
+        .unwrap_or(base * 10.0)
 }
 
 fn floor(value: f64) -> f64 {
@@ -249,7 +253,9 @@ mod tests {
 
     #[test]
     fn turns_are_those_of_the_circle() {
-        for (part, cos, sin) in [(0.0, 1.0, 0.0), (0.25, 0.0, 1.0), (0.5, -1.0, 0.0), (0.875, 0.5_f64.sqrt(), -0.5_f64.sqrt())] {
+        for (part, cos, sin) in
+            [(0.0, 1.0, 0.0), (0.25, 0.0, 1.0), (0.5, -1.0, 0.0), (0.875, 0.5_f64.sqrt(), -0.5_f64.sqrt())]
+        {
             let (c, s) = turn(part);
             assert!((c - cos).abs() < 1e-9 && (s - sin).abs() < 1e-9, "{part}: {c} {s}");
         }
@@ -257,7 +263,10 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        assert_eq!([0.0, 0.012_345, 1.5, 97.654, 12_345.6].map(figure), ["0", "0.01235", "1.5", "97.65", "12346"]);
+        assert_eq!(
+            [0.0, 0.012_345, 1.5, 97.654, 12_345.6].map(figure),
+            ["0", "0.01235", "1.5", "97.65", "12346"]
+        );
         assert_eq!(time(6533.2), "6.533 ms");
         assert_eq!(bytes(458_700.0), "458.7 KB");
         assert_eq!(grouped(1_204_330), "1\u{202f}204\u{202f}330");

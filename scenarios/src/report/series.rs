@@ -17,7 +17,8 @@ pub type Level = (String, f64);
 
 /// The longest queues, and the fullest switches. `levels` are those of queues, `buffer` the memory of a switch.
 pub fn queues(samples: &Table, levels: &[Level], buffer: Option<f64>) -> Vec<Figure> {
-    let Some(rows) = samples.columns(["time_us", "port", "class", "queue_bytes", "switch_buffer_bytes"]) else {
+    let Some(rows) = samples.columns(["time_us", "port", "class", "queue_bytes", "switch_buffer_bytes"])
+    else {
         return Vec::new();
     };
     let mut queues: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
@@ -40,7 +41,8 @@ pub fn queues(samples: &Table, levels: &[Level], buffer: Option<f64>) -> Vec<Fig
     }
     let gap = times.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
     let count = queues.len();
-    let full: Vec<Level> = buffer.map(|bytes| ("memory of a switch".to_string(), bytes)).into_iter().collect();
+    let full: Vec<Level> =
+        buffer.map(|bytes| ("memory of a switch".to_string(), bytes)).into_iter().collect();
     let shown = if count > LINES { format!("the {LINES} longest of {count}") } else { "all".to_string() };
     let mut figures = Vec::new();
     figures.extend(sizes(
@@ -120,8 +122,11 @@ pub fn rates(samples: &Table) -> Vec<Figure> {
     let mut flows: BTreeMap<u64, (String, Vec<(f64, f64, f64)>)> = BTreeMap::new();
     for [time, flow, from, to, allowed, goodput] in rows {
         let (time, allowed, goodput) = (number(time), number(allowed), number(goodput));
-        if let (Ok(flow), true) = (flow.parse(), time.is_finite() && goodput.is_finite() && allowed.is_finite()) {
-            let entry = flows.entry(flow).or_insert_with(|| (format!("flow {flow}: {from} → {to}"), Vec::new()));
+        if let (Ok(flow), true) =
+            (flow.parse(), time.is_finite() && goodput.is_finite() && allowed.is_finite())
+        {
+            let entry =
+                flows.entry(flow).or_insert_with(|| (format!("flow {flow}: {from} → {to}"), Vec::new()));
             entry.1.push((time, goodput, allowed));
         }
     }

@@ -72,7 +72,8 @@ fn places(network: &Network, drawn: &Drawn) -> Vec<(f64, f64)> {
             (0..drawn.groups.len()).filter(|&g| drawn.groups[g].tier == tier).collect();
         if tier > 0 {
             let middle = |group: usize| {
-                let below = drawn.bundles.iter().filter(|b| b.from == group && drawn.groups[b.to].tier + 1 == tier);
+                let below =
+                    drawn.bundles.iter().filter(|b| b.from == group && drawn.groups[b.to].tier + 1 == tier);
                 let (sum, count) = below.fold((0.0, 0.0), |(s, c), b| (s + places[b.to].0, c + 1.0));
                 if count > 0.0 { sum / count } else { WIDTH / 2.0 }
             };
@@ -114,10 +115,19 @@ fn draw(title: &str, network: &Network, drawn: &Drawn, stuck: &[String]) -> Svg 
     for (load, index) in order.into_iter().skip(skip) {
         let bundle = &drawn.bundles[index];
         let links: Vec<&Direction> = bundle.links.iter().map(|&link| &network.directions[link]).collect();
-        let d = strand(places[bundle.from], places[bundle.to], drawn.groups[bundle.from].tier, drawn.groups[bundle.to].tier);
+        let d = strand(
+            places[bundle.from],
+            places[bundle.to],
+            drawn.groups[bundle.from].tier,
+            drawn.groups[bundle.to].tier,
+        );
         let width = if drawn.grouped && links.len() > 1 { " wide" } else { "" };
         let down = if links.iter().all(|link| !link.up) { " dash" } else { "" };
-        svg.path(&d, &format!("link l{}{width}{down}", shade(load)), &says(&links, &network.directions[busiest(&bundle.links)]));
+        svg.path(
+            &d,
+            &format!("link l{}{width}{down}", shade(load)),
+            &says(&links, &network.directions[busiest(&bundle.links)]),
+        );
         if links.iter().any(|link| stuck.contains(&link.port)) {
             over.push(d);
         }
@@ -141,7 +151,15 @@ fn draw(title: &str, network: &Network, drawn: &Drawn, stuck: &[String]) -> Svg 
 fn strand((x1, y1): (f64, f64), (x2, y2): (f64, f64), from: usize, to: usize) -> String {
     if from == to {
         let bend = if x2 > x1 { -26.0 } else { 26.0 };
-        return format!("M{} {}Q{} {} {} {}", at(x1), at(y1), at((x1 + x2) / 2.0), at(y1 + bend), at(x2), at(y2));
+        return format!(
+            "M{} {}Q{} {} {} {}",
+            at(x1),
+            at(y1),
+            at((x1 + x2) / 2.0),
+            at(y1 + bend),
+            at(x2),
+            at(y2)
+        );
     }
     let shift = if to > from { -1.6 } else { 1.6 };
     format!("M{} {}L{} {}", at(x1 + shift), at(y1), at(x2 + shift), at(y2))
@@ -189,7 +207,8 @@ fn nodes(svg: &mut Svg, network: &Network, drawn: &Drawn, places: &[(f64, f64)])
         let beside = drawn.groups.iter().filter(|other| other.tier == group.tier).count();
         let room = (WIDTH - SIDE) / beside as f64;
         let many = group.nodes.len() > 1;
-        let says = if many { format!("{}: {} nodes", group.name, group.nodes.len()) } else { group.name.clone() };
+        let says =
+            if many { format!("{}: {} nodes", group.name, group.nodes.len()) } else { group.name.clone() };
         let short = if many { format!("{}×", group.nodes.len()) } else { group.name.clone() };
         if group.tier == 0 {
             let r = (room * 0.3).clamp(2.5, 7.0);
@@ -254,7 +273,8 @@ fn map(network: &Network) -> Figure {
         svg.text(4.0, y + 12.0, "b small", &name);
         for (place, &node) in nodes.iter().enumerate() {
             for (row, d) in ports[node].iter().enumerate() {
-                let (column, row) = if deepest == 1 { (place % columns, place / columns) } else { (place, row) };
+                let (column, row) =
+                    if deepest == 1 { (place % columns, place / columns) } else { (place, row) };
                 let at = (SIDE + column as f64 * width, y + row as f64 * cell, width - 0.4, cell - 0.4);
                 let says = format!("{} → {}: {:.1} %", d.port, d.peer, d.load * 100.0);
                 svg.rect(at, &format!("fill l{}", shade(d.load)), &says);

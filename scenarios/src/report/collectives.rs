@@ -13,15 +13,15 @@ use super::svg::{Svg, WIDTH, at, shortened};
 const ROWS: usize = 64;
 /// Executions of which each is a column of the strip of lateness.
 const COLUMNS: usize = 80;
-const LEFT: f64 = 92.0;
+const LEFT: f64 = 104.0;
 const RIGHT: f64 = 16.0;
 
-/// One execution of an operation at one rank.
+/// One execution of an operation at one GPU.
 struct Step {
     operation: String,
     execution: u64,
     rank: u64,
-    gpu: String,
+    gpu: u64,
     start: f64,
     end: f64,
 }
@@ -65,38 +65,44 @@ pub fn summary(collectives: &Value) -> Option<Table> {
     Some(table)
 }
 
-/// When each rank works, and how late it is in each execution.
+/// When each GPU works, and how late it is in each execution.
 pub fn figures(table: &Table) -> Vec<Figure> {
     let names = ["job", "operation", "execution", "rank", "gpu", "start_us", "end_us"];
     let Some(rows) = table.columns(names) else { return Vec::new() };
-    let mut jobs: BTreeMap<String, Vec<Step>> = BTreeMap::new();
-    for [job, operation, execution, rank, gpu, start, end] in rows {
-        let (start, end) = (number(start), number(end));
-        if let (Ok(execution), Ok(rank), true) = (execution.parse(), rank.parse(), end >= start) {
-            jobs.entry(job.to_string()).or_default().push(Step {
-                operation: operation.to_string(),
-                execution,
-                rank,
-                gpu: gpu.to_string(),
+    let steps: Vec<Step> = rows
+        .filter_map(|[job, operation, execution, rank, gpu, start, end]| {
+            let (start, end) = (number(start), number(end));
+            let operation = if job == operation { job.to_string() } else { format!("{job}: {operation}") };
+            let step = Step {
+                operation,
+                execution: execution.parse().ok()?,
+                rank: rank.parse().ok()?,
+                gpu: gpu.parse().ok()?,
                 start,
                 end,
-            });
-        }
+            };
+            (end >= start).then_some(step)
+        })
+        .collect();
+    if steps.is_empty() {
+        return Vec::new();
     }
-    let many = jobs.len() > 1;
-    let mut figures = Vec::new();
-    for (number, (job, steps)) in jobs.iter().enumerate().take(4) {
-        let of = if many { format!(", job {job}") } else { String::new() };
-        let id = |name: &str| if number == 0 { name.to_string() } else { format!("{name}-{number}") };
-        figures.push(gantt(id("collectives"), format!("Collective steps of each rank{of}"), steps));
-        figures.extend(lateness(id("lateness"), format!("How late each rank is{of}"), steps));
+    let mut figures =
+        vec![gantt("collectives".to_string(), "Collective steps of each rank".to_string(), &steps)];
+    for (number, name) in operations(&steps).iter().take(4).enumerate() {
+        let of: Vec<&Step> = steps.iter().filter(|step| step.operation == *name).collect();
+        figures.extend(lateness(
+            format!("lateness-{number}"),
+            format!("How late each rank is in {name}"),
+            &of,
+        ));
     }
     figures
 }
 
-/// The row of each rank.
-fn rows(steps: &[Step]) -> (BTreeMap<u64, usize>, usize) {
-    let mut ranks: Vec<u64> = steps.iter().map(|step| step.rank).collect();
+/// The row of each GPU.
+fn rows<'a>(steps: impl Iterator<Item = &'a Step>) -> (BTreeMap<u64, usize>, usize) {
+    let mut ranks: Vec<u64> = steps.map(|step| step.gpu).collect();
     ranks.sort_unstable();
     ranks.dedup();
     let together = ranks.len().div_ceil(ROWS).max(1);
@@ -111,7 +117,7 @@ fn height(rows: usize) -> f64 {
 fn label(rows: &BTreeMap<u64, usize>, row: usize) -> String {
     let mut here = rows.iter().filter(|(_, r)| **r == row).map(|(rank, _)| *rank);
     let first = here.next().unwrap_or(0);
-    here.next_back().map_or_else(|| format!("rank {first}"), |last| format!("{first}…{last}"))
+    here.next_back().map_or_else(|| format!("GPU {first}"), |last| format!("GPU {first}…{last}"))
 }
 
 fn labels(svg: &mut Svg, rows: &BTreeMap<u64, usize>, count: usize, top: f64) {
@@ -133,7 +139,7 @@ fn operations(steps: &[Step]) -> Vec<String> {
 }
 
 fn gantt(id: String, title: String, steps: &[Step]) -> Figure {
-    let (rows, count) = rows(steps);
+    let (rows, count) = rows(steps.iter());
     let names = operations(steps);
     let end = steps.iter().map(|step| step.end).fold(0.0, f64::max);
     let clock = Unit::of_time(end);
@@ -145,16 +151,20 @@ fn gantt(id: String, title: String, steps: &[Step]) -> Figure {
     let mut at_x = LEFT;
     for (index, name) in names.iter().take(8).enumerate() {
         svg.rect((at_x, 6.0, 12.0, 12.0), &format!("fill c{}", index % 8), "");
-        let name = shortened(name, 24);
+        let name = shortened(name, 40);
         svg.text(at_x + 17.0, 16.0, "", &name);
         at_x += 30.0 + super::svg::width_of(&name);
     }
+    axis(&mut svg, &scale, (top, bottom), clock.name);
+    let lanes = names.len().clamp(1, 4) as f64;
     labels(&mut svg, &rows, count, top);
     let mut data =
         Table::new(&["operation", "execution", "rank", "gpu", "start_us", "end_us", "duration_us"]);
     let mut sorted: Vec<&Step> = steps.iter().collect();
     sorted.sort_by(|a, b| {
-        (rows[&a.rank], a.rank).cmp(&(rows[&b.rank], b.rank)).then(a.start.total_cmp(&b.start))
+        (rows[&a.gpu], &a.operation, a.gpu)
+            .cmp(&(rows[&b.gpu], &b.operation, b.gpu))
+            .then(a.start.total_cmp(&b.start))
     });
     // Bars of a row that touch in the drawing and are of one operation are one.
     let mut open: Option<(usize, usize, f64, f64, u32)> = None;
@@ -170,7 +180,10 @@ fn gantt(id: String, title: String, steps: &[Step]) -> Figure {
                 super::scale::time(to - from)
             );
             let width = (x(to) - x(from) - 0.5).max(0.6);
-            let place = (x(from), top + row as f64 * tall + 1.0, width, tall - 2.0);
+            // Operations of a row lie below each other, since they may overlap.
+            let lane = (tall - 2.0) / lanes;
+            let y = top + row as f64 * tall + 1.0 + lane * (operation as f64 % lanes);
+            let place = (x(from), y, width, lane.max(1.0));
             svg.rect(place, &format!("fill c{}", operation % 8), &says);
         }
     };
@@ -179,12 +192,12 @@ fn gantt(id: String, title: String, steps: &[Step]) -> Figure {
             step.operation.clone(),
             step.execution.to_string(),
             step.rank.to_string(),
-            step.gpu.clone(),
+            step.gpu.to_string(),
             format!("{:.6}", step.start),
             format!("{:.6}", step.end),
             format!("{:.6}", step.end - step.start),
         ]);
-        let row = rows[&step.rank];
+        let row = rows[&step.gpu];
         let operation = names.iter().position(|name| *name == step.operation).unwrap_or(0);
         open = match open {
             Some((r, o, from, to, n))
@@ -199,8 +212,7 @@ fn gantt(id: String, title: String, steps: &[Step]) -> Figure {
         };
     }
     close(open);
-    axis(&mut svg, &scale, (top, bottom), clock.name);
-    let caption = "A row is a rank (or some, where there are many), a bar one execution from the rank's first data to its last. A ragged \
+    let caption = "A row is the GPU of a rank (or some, where there are many), a bar one execution from its start to its last data. A ragged \
                    right edge is a rank that the fabric held up."
         .to_string();
     Figure { id, title, caption, svg, data }
@@ -216,8 +228,8 @@ fn axis(svg: &mut Svg, scale: &Scale, (top, bottom): (f64, f64), unit: &str) {
 }
 
 /// Ranks against executions; the colour is how much later than the first rank of an execution it was done.
-fn lateness(id: String, title: String, steps: &[Step]) -> Option<Figure> {
-    let (rows, count) = rows(steps);
+fn lateness(id: String, title: String, steps: &[&Step]) -> Option<Figure> {
+    let (rows, count) = rows(steps.iter().copied());
     let mut executions: BTreeMap<(String, u64), (f64, f64, f64)> = BTreeMap::new();
     for step in steps {
         let span = executions.entry((step.operation.clone(), step.execution)).or_insert((
@@ -247,7 +259,7 @@ fn lateness(id: String, title: String, steps: &[Step]) -> Option<Figure> {
         let late = step.end - first;
         let part = late / (last - start).max(1e-9) * 100.0;
         most = most.max(part);
-        let cell = cells.entry((column, rows[&step.rank])).or_insert(0.0);
+        let cell = cells.entry((column, rows[&step.gpu])).or_insert(0.0);
         *cell = cell.max(late);
         data.rows.push(vec![
             step.operation.clone(),
@@ -256,6 +268,10 @@ fn lateness(id: String, title: String, steps: &[Step]) -> Option<Figure> {
             format!("{late:.6}"),
             format!("{part:.3}"),
         ]);
+    }
+    // A strip of one colour says nothing.
+    if most < 0.05 {
+        return None;
     }
     let latest = cells.values().copied().fold(0.0, f64::max);
     let (tall, top) = (height(count), 8.0);
@@ -292,7 +308,7 @@ fn lateness(id: String, title: String, steps: &[Step]) -> Option<Figure> {
     let shown =
         if all > COLUMNS { format!(" (the first {COLUMNS} of {all} executions)") } else { String::new() };
     let caption = format!(
-        "A column is an execution, a row a rank, colour how much later than the first rank it was done{shown}: at most {} and {} % of \
+        "A column is an execution, a row a GPU, colour how much later than the first rank it was done{shown}: at most {} and {} % of \
          the execution's time.",
         super::scale::time(latest),
         figure(most)
@@ -329,23 +345,16 @@ mod tests {
             }
         }
         let figures = figures(&table);
-        assert_eq!(figures.iter().map(|f| f.id.as_str()).collect::<Vec<_>>(), ["collectives", "lateness"]);
+        assert_eq!(figures.iter().map(|f| f.id.as_str()).collect::<Vec<_>>(), ["collectives", "lateness-0"]);
         assert_eq!(figures[0].svg.element().matches("<title>").count(), 8);
-        assert_eq!(figures[1].data.rows[3], ["all-reduce", "0", "3", "3.000000", "3.614"]);
+        assert_eq!(figures[1].data.rows[3], ["0: all-reduce", "0", "3", "3.000000", "3.614"]);
     }
 
     #[test]
     fn many_ranks_share_rows() {
-        let step = |rank| Step {
-            operation: "a".into(),
-            execution: 0,
-            rank,
-            gpu: String::new(),
-            start: 0.0,
-            end: 1.0,
-        };
+        let step = |rank| Step { operation: "a".into(), execution: 0, rank, gpu: rank, start: 0.0, end: 1.0 };
         let steps: Vec<Step> = (0..1024).map(step).collect();
-        let (rows, count) = rows(&steps);
-        assert_eq!((count, label(&rows, 0), rows[&1023]), (64, "0…15".to_string(), 63));
+        let (rows, count) = rows(steps.iter());
+        assert_eq!((count, label(&rows, 0), rows[&1023]), (64, "GPU 0…15".to_string(), 63));
     }
 }

@@ -85,7 +85,7 @@ pub fn blocks(deadlock: &Value, pauses: &BTreeMap<(String, String), Paused>) -> 
 }
 
 fn table(hops: &[Hop]) -> Table {
-    let mut data = Table::new(&["stuck_port", "leads_to", "class", "stuck_bytes", "paused_since_us"]);
+    let mut data = Table::new(&["stuck_port", "leads_to", "class", "stuck_bytes", "pause_sent_us"]);
     data.rows.extend(hops.iter().map(|hop| {
         let since = hop.since.map_or(String::new(), |us| format!("{us:.6}"));
         vec![hop.from.clone(), hop.to.clone(), hop.class.clone(), format!("{:.0}", hop.bytes), since]
@@ -97,11 +97,14 @@ fn words(hops: &[Hop], last: f64) -> Block {
     let mut out = String::from("<div class=\"card\"><h3>In words</h3><ol class=\"steps\">");
     for (index, hop) in hops.iter().enumerate() {
         let next = &hops[(index + 1) % hops.len()];
-        let since = hop.since.map_or(String::new(), |us| format!(" since {}", time(us)));
-        let closes =
-            if hop.since == Some(last) && hops.len() > 1 { " This pause closed the cycle." } else { "" };
+        let since = hop.since.map_or(String::new(), |us| format!(" at {}", time(us)));
+        let closes = if hop.since == Some(last) && hops.len() > 1 {
+            " This was the last: when it arrived, the cycle was closed."
+        } else {
+            ""
+        };
         out.push_str(&format!(
-            "<li><b>{}</b> holds {} of class {} for {}, and may not send it: {} has paused port <code>{}</code>{since}, because \
+            "<li><b>{}</b> holds {} of class {} for {}, and may not send it: {} told port <code>{}</code> to pause{since}, because \
              what came in at <code>{}</code> cannot leave by <code>{}</code>.{closes}</li>",
             escape(hop.node()),
             bytes(hop.bytes),
@@ -199,15 +202,10 @@ fn arrow(svg: &mut Svg, hop: &Hop, (from, to): (Point, Point), (cx, cy): Point, 
     ));
     svg.path(&d, "hit", &says);
     let label = (middle.0 * 0.5 + bent.0 * 0.5, middle.1 * 0.5 + bent.1 * 0.5);
-    let first = format!("{} paused by {}", hop.from, node(&hop.to));
+    let first = format!("{} paused by {} (class {})", hop.from, node(&hop.to), hop.class);
     let second = match hop.since {
-        Some(us) => format!(
-            "class {}, since {}{}",
-            hop.class,
-            time(us),
-            if closes { ": closes the cycle" } else { "" }
-        ),
-        None => format!("class {}", hop.class),
+        Some(us) => format!("PAUSE at {}{}", time(us), if closes { ", the last" } else { "" }),
+        None => String::new(),
     };
     // Beside arrows that go up or down, above or below the others.
     let steep = (to.1 - from.1).abs() > (to.0 - from.0).abs();
@@ -216,7 +214,7 @@ fn arrow(svg: &mut Svg, hop: &Hop, (from, to): (Point, Point), (cx, cy): Point, 
         svg.text(label.0 + shift, label.1 - 4.0, &format!("b small {anchor}"), &first);
         svg.text(label.0 + shift, label.1 + 11.0, &format!("tick small {anchor}"), &second);
     } else {
-        let y = if label.1 < cy { label.1 - 22.0 } else { label.1 + 20.0 };
+        let y = if label.1 < cy { label.1 - 27.0 } else { label.1 + 20.0 };
         svg.text(label.0, y, "b small m", &first);
         svg.text(label.0, y + 15.0, "tick small m", &second);
     }
@@ -252,9 +250,12 @@ mod tests {
         let blocks = blocks(&deadlock, &pauses.into());
         let Block::Figure(figure) = &blocks[1] else { panic!("a figure is due") };
         let svg = figure.svg.element();
-        for text in
-            ["a:2 paused by b", "b:3 paused by a", "458.7 KB stuck", "since 76.46 us: closes the cycle"]
-        {
+        for text in [
+            "a:2 paused by b (class 3)",
+            "b:3 paused by a (class 3)",
+            "458.7 KB stuck",
+            "PAUSE at 76.46 us, the last",
+        ] {
             assert!(svg.contains(text), "{text}");
         }
         assert_eq!(figure.data.rows[0], ["a:2", "b:1", "3", "458700", "70.000000"]);

@@ -80,11 +80,14 @@ fn curves(values: &BTreeMap<String, Vec<f64>>, all: &BTreeMap<String, usize>, fa
 /// The share in percent at or below each value, of at most [`POINTS`] values that include the ends.
 fn cumulative(sorted: &[f64], all: usize) -> Vec<(f64, f64)> {
     let share = |index: usize| (index + 1) as f64 / all.max(1) as f64 * 100.0;
-    let mut points = vec![(sorted[0], 0.0)];
+    let mut points = Vec::new();
+    let mut before = 0.0;
     let steps = sorted.len().min(POINTS);
     for step in 0..steps {
         let index = if steps == 1 { 0 } else { step * (sorted.len() - 1) / (steps - 1) };
-        points.push((sorted[index], share(index)));
+        // In steps, as it is.
+        points.extend([(sorted[index], before), (sorted[index], share(index))]);
+        before = share(index);
     }
     points
 }
@@ -123,10 +126,13 @@ mod tests {
 
     #[test]
     fn curves_end_at_the_share_that_is_done() {
-        assert_eq!(cumulative(&[1.0, 2.0, 4.0], 4), [(1.0, 0.0), (1.0, 25.0), (2.0, 50.0), (4.0, 75.0)]);
+        assert_eq!(
+            cumulative(&[1.0, 2.0, 4.0], 4),
+            [(1.0, 0.0), (1.0, 25.0), (2.0, 25.0), (2.0, 50.0), (4.0, 50.0), (4.0, 75.0)]
+        );
         let many: Vec<f64> = (0..10_000).map(f64::from).collect();
         let points = cumulative(&many, 10_000);
-        assert_eq!((points.len(), points[POINTS]), (POINTS + 1, (9999.0, 100.0)));
+        assert_eq!((points.len(), points[2 * POINTS - 1]), (2 * POINTS, (9999.0, 100.0)));
     }
 
     #[test]

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use super::document::Figure;
 use super::read::Table;
 use super::scale::figure;
-use super::svg::Svg;
+use super::svg::{Svg, WIDTH};
 use super::sweep::{Setting, Sweep, short};
 
 const LEFT: f64 = 110.0;
-const WIDTH: f64 = 760.0;
 /// Values of a parameter that have a row or column each.
 const VALUES: usize = 24;
 /// Objectives that are drawn.

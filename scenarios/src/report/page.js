@@ -21,7 +21,7 @@ $$("svg title").forEach(t => { t.parentNode.dataset.t = t.textContent; t.remove(
 const fig = v => { const a = Math.abs(v); if (!isFinite(v)) return "–"; if (a >= 1e6) return Math.round(v).toLocaleString("en").replaceAll(",", "\u202f"); return String(+v.toPrecision(5)); };
 const axis = a => { const [p0, p1, v0, v1, log] = a; return {
   value: p => { const f = (p - p0) / (p1 - p0); return log ? v0 * Math.pow(v1 / v0, f) : v0 + f * (v1 - v0); }, name: a[5], unit: a[6] }; };
-const lines = svg => svg._lines || (svg._lines = $$("path.line[data-n]", svg).map(p => ({ name: p.dataset.n,
+const lines = svg => svg._lines || (svg._lines = $$("path.line[data-n]", svg).reverse().map(p => ({ name: p.dataset.n,
   pts: p.getAttribute("d").slice(1).split("L").map(q => q.split(" ").map(Number)) })));
 function nearest(pts, x) {
   let lo = 0, hi = pts.length - 1;

@@ -116,11 +116,17 @@ fn draw(title: &str, rows: &[(&(String, String), &Paused)], end: f64) -> Svg {
     let mut svg = Svg::new(title, WIDTH, bottom + 46.0);
     let scale = Scale::up_to(end * clock.factor);
     let x = |us: f64| LEFT + scale.part(us * clock.factor) * (WIDTH - RIGHT - LEFT);
+    for index in (0..rows.len()).step_by(2) {
+        svg.rect((0.0, top + index as f64 * ROW, WIDTH - RIGHT, ROW), "row", "");
+    }
+    for tick in scale.ticks(7) {
+        let x = LEFT + scale.part(tick) * (WIDTH - RIGHT - LEFT);
+        svg.path(&format!("M{} {}V{}", at(x), at(top), at(bottom + 4.0)), "grid", "");
+        svg.text(x, bottom + 19.0, "tick m", &figure(tick));
+    }
+    svg.text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 39.0, "m", &format!("time ({})", clock.name));
     for (index, (key, paused)) in rows.iter().enumerate() {
         let y = top + index as f64 * ROW;
-        if index % 2 == 0 {
-            svg.rect((0.0, y, WIDTH - RIGHT, ROW), "row", "");
-        }
         let label = format!("{} ◂ {}", shortened(&key.0, 15), shortened(&paused.by, 15));
         svg.text(LEFT - 8.0, y + 13.0, "small e", &label);
         for bar in bars(&paused.spans, |us| x(us)) {
@@ -149,12 +155,6 @@ fn draw(title: &str, rows: &[(&(String, String), &Paused)], end: f64) -> Svg {
             );
         }
     }
-    for tick in scale.ticks(7) {
-        let x = LEFT + scale.part(tick) * (WIDTH - RIGHT - LEFT);
-        svg.path(&format!("M{} {}V{}", at(x), at(top), at(bottom + 4.0)), "grid", "");
-        svg.text(x, bottom + 19.0, "tick m", &figure(tick));
-    }
-    svg.text((LEFT + WIDTH - RIGHT) / 2.0, bottom + 39.0, "m", &format!("time ({})", clock.name));
     svg.text(LEFT - 8.0, bottom + 19.0, "tick small e", "paused ◂ paused by");
     svg
 }

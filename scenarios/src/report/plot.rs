@@ -57,7 +57,7 @@ pub struct Plot {
 
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 18.0;
-const PLANE: f64 = 240.0;
+const PLANE: f64 = 270.0;
 const COLOURS: usize = 8;
 
 impl Plot {
@@ -87,7 +87,7 @@ impl Plot {
         }
         for (name, value) in &self.levels {
             svg.path(&format!("M{} {}H{}", at(LEFT), at(y(*value)), at(right)), "level", "");
-            svg.text(right - 4.0, y(*value) - 3.0, "tick small e", name);
+            svg.text(right - 4.0, y(*value) - 3.0, "tick small e halo", name);
         }
         // The first line lies on top.
         for (index, line) in self.lines.iter().enumerate().rev() {
@@ -135,12 +135,12 @@ impl Plot {
 
     fn axes(&self, svg: &mut Svg, top: f64, bottom: f64) {
         let right = WIDTH - RIGHT;
-        for tick in self.x.scale.ticks(8) {
+        for tick in self.x.scale.ticks(10) {
             let x = LEFT + self.x.scale.part(tick) * (right - LEFT);
             svg.path(&format!("M{} {}V{}", at(x), at(top), at(bottom)), "grid", "");
             svg.text(x, bottom + 17.0, "tick m", &figure(tick));
         }
-        for tick in self.y.scale.ticks(5) {
+        for tick in self.y.scale.ticks(7) {
             let y = bottom - self.y.scale.part(tick) * (bottom - top);
             svg.path(&format!("M{} {}H{}", at(LEFT), at(y), at(right)), "grid", "");
             svg.text(LEFT - 8.0, y + 4.0, "tick e", &figure(tick));

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 /// Width of a chart in its own units.
-pub const WIDTH: f64 = 760.0;
+pub const WIDTH: f64 = 960.0;
 
 /// Rules of all drawings; the variables stand in [`LIGHT`] and [`DARK`].
 pub const CHART_CSS: &str = include_str!("chart.css");

@@ -240,8 +240,8 @@ fn recommendation(told: &Value, sweep: &Sweep) -> Vec<Block> {
         .as_array()
         .into_iter()
         .flatten()
-        .filter_map(|s| s["text"].as_str())
-        .map(|text| format!("<li>{}</li>", escape(text)))
+        .filter_map(|s| Some((s["path"].as_str()?, s["text"].as_str()?)))
+        .map(|(path, text)| format!("<li><code>{}</code>: {}</li>", escape(path), escape(text)))
         .collect();
     if !texts.is_empty() {
         blocks.push(Block::Html(format!(

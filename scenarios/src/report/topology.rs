@@ -4,9 +4,8 @@ use super::document::Figure;
 use super::network::{Direction, Drawn, Network};
 use super::read::Table;
 use super::scale::bytes;
-use super::svg::{Svg, at, shortened, width_of};
+use super::svg::{Svg, WIDTH, at, shortened, width_of};
 
-const WIDTH: f64 = 960.0;
 const SIDE: f64 = 64.0;
 const TIER: f64 = 128.0;
 /// Bundles that are drawn; of more, the busiest.
@@ -36,11 +35,48 @@ pub fn figures(network: &Network, stuck: &[String]) -> Vec<Figure> {
         caption.push_str(" Red: the links of the deadlock's cycle.");
     }
     let svg = draw(&title, network, &drawn, stuck);
-    let mut figures = vec![Figure { id: "topology".into(), svg, title, caption, data: table(network) }];
+    let data = if drawn.grouped { bundles(network, &drawn) } else { table(network) };
+    let mut figures = vec![Figure { id: "topology".into(), svg, title, caption, data }];
     if drawn.grouped && network.directions.len() <= CELLS {
         figures.push(map(network));
     }
     figures
+}
+
+/// The bundles that are drawn, the busiest first.
+fn bundles(network: &Network, drawn: &Drawn) -> Table {
+    let mut data = Table::new(&[
+        "from",
+        "to",
+        "links",
+        "mean_load_percent",
+        "max_load_percent",
+        "busiest_port",
+        "tx_bytes",
+        "paused_us",
+    ]);
+    let mut rows: Vec<(f64, Vec<String>)> = Vec::new();
+    for bundle in &drawn.bundles {
+        let links: Vec<&Direction> = bundle.links.iter().map(|&link| &network.directions[link]).collect();
+        let sum = |of: fn(&Direction) -> f64| links.iter().map(|link| of(link)).sum::<f64>();
+        let Some(busiest) = links.iter().rev().max_by(|a, b| a.load.total_cmp(&b.load)) else { continue };
+        rows.push((
+            busiest.load,
+            vec![
+                drawn.groups[bundle.from].name.clone(),
+                drawn.groups[bundle.to].name.clone(),
+                links.len().to_string(),
+                format!("{:.3}", sum(|d| d.load) / links.len() as f64 * 100.0),
+                format!("{:.3}", busiest.load * 100.0),
+                busiest.port.clone(),
+                format!("{:.0}", sum(|d| d.bytes)),
+                format!("{:.3}", sum(|d| d.paused)),
+            ],
+        ));
+    }
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+    data.rows.extend(rows.into_iter().map(|(_, row)| row));
+    data
 }
 
 fn table(network: &Network) -> Table {
@@ -209,7 +245,13 @@ fn nodes(svg: &mut Svg, network: &Network, drawn: &Drawn, places: &[(f64, f64)])
         let many = group.nodes.len() > 1;
         let says =
             if many { format!("{}: {} nodes", group.name, group.nodes.len()) } else { group.name.clone() };
-        let short = if many { format!("{}×", group.nodes.len()) } else { group.name.clone() };
+        let kind = group.name.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+        let long = format!("{} {kind}", group.nodes.len());
+        let short = match (many, width_of(&long) + 8.0 <= room) {
+            (false, _) => group.name.clone(),
+            (true, true) => long,
+            (true, false) => format!("{}×", group.nodes.len()),
+        };
         if group.tier == 0 {
             let r = (room * 0.3).clamp(2.5, 7.0);
             svg.circle((x, y, r), "node", &says);
@@ -219,7 +261,8 @@ fn nodes(svg: &mut Svg, network: &Network, drawn: &Drawn, places: &[(f64, f64)])
                 svg.text(x, y + 22.0, "small m", &short);
             } else if !many && width_of(label) * 0.92 <= room {
                 svg.text(x, y + 21.0, "small m", label);
-            } else if !many && 6.0 * label.len() as f64 <= room + 3.0 {
+            } else if !many && number.parse::<u32>().is_ok_and(|n| n.is_multiple_of((20.0 / room) as u32 + 1))
+            {
                 svg.text(x, y + 20.0, "tiny m", label);
             }
             continue;

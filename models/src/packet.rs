@@ -30,6 +30,8 @@ pub const EXPLICIT: u8 = 1 << 3;
 pub const TELEMETRY: u8 = 1 << 4;
 /// The sender asks for an acknowledgement at once (the AckReq bit of the BTH): the packet fills its window.
 pub const ACK_REQUEST: u8 = 1 << 5;
+/// First packet of its message; set only where frames are recorded.
+pub const FIRST: u8 = 1 << 6;
 
 /// A packet.
 ///

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use scenarios::run::{self, End, Outcome, Performance, Summary, write_json};
+use scenarios::run::{
+    self, CaptureOptions, End, Outcome, Outputs, Performance, Summary, TraceOptions, write_json,
+};
 use serde_json::json;
 
 use crate::input::ScenarioArgs;
@@ -26,6 +28,21 @@ pub struct RunArgs {
     /// Folder the results go to. Default: runs/NAME-SEED, or no files with --json
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Write a trace for Perfetto: flows, queues, pauses and collective steps over time
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
+    /// Most events of the trace
+    #[arg(long, value_name = "EVENTS", default_value_t = 1_000_000, requires = "trace")]
+    trace_limit: u64,
+    /// Write a packet capture for Wireshark of the port or host that --pcap-at names
+    #[arg(long, value_name = "FILE.pcapng", requires = "pcap_at")]
+    pcap: Option<PathBuf>,
+    /// Where packets are captured, both ways: a host, a switch (all its ports) or a port such as leaf0:3
+    #[arg(long, value_name = "PORT", requires = "pcap")]
+    pcap_at: Option<String>,
+    /// Most packets of the capture
+    #[arg(long, value_name = "PACKETS", default_value_t = 1_000_000, requires = "pcap")]
+    pcap_limit: u64,
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
@@ -96,13 +113,21 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     progress::catch_interrupts()?;
     let setup = begun.elapsed();
     let mut watcher = Watcher::new(args.quiet);
-    let outcome = run::execute(prepared, out.as_deref(), &mut watcher);
+    let outcome = run::execute_traced(prepared, &outputs(args, out.as_deref()), &mut watcher);
     let wall_s = watcher.elapsed().as_secs_f64();
     watcher.clear();
     let outcome = outcome?;
     let performance = performance(&outcome, setup.as_secs_f64(), wall_s);
     print(args, &outcome, &performance)?;
     finish(args, &outcome, &performance)
+}
+
+/// What the run is to write.
+fn outputs<'a>(args: &RunArgs, folder: Option<&'a Path>) -> Outputs<'a> {
+    let trace = args.trace.clone().map(|file| TraceOptions { file, most: args.trace_limit });
+    let capture = args.pcap.clone().zip(args.pcap_at.clone());
+    let capture = capture.map(|(file, at)| CaptureOptions { file, at, most: args.pcap_limit });
+    Outputs { folder, trace, capture }
 }
 
 fn counted(parameters: usize) -> String {
@@ -134,9 +159,11 @@ fn print(args: &RunArgs, outcome: &Outcome, performance: &Performance) -> Result
 /// Writes what only the end knows, and says how the run ended.
 fn finish(args: &RunArgs, outcome: &Outcome, performance: &Performance) -> Result<ExitCode, Failure> {
     if let Some(error) = &outcome.write_error {
-        let kept = outcome.written.as_ref().map_or(String::new(), |w| w.folder.display().to_string());
-        return Err(Failure(format!("{error}; what was written until then is kept in {kept}/")));
+        let kept = outcome.written.as_ref();
+        let kept = kept.map_or(String::new(), |written| format!(" in {}/", written.folder.display()));
+        return Err(Failure(format!("{error}; what was written until then is kept{kept}")));
     }
+    outcome.left_out.iter().for_each(|text| output::note(text));
     if let Some(written) = &outcome.written {
         write_json(&written.folder, "performance.json", performance)
             .map_err(|error| Failure(error.to_string()))?;

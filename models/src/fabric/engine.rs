@@ -7,7 +7,7 @@ use super::Fabric;
 use crate::counters::DropReason;
 use crate::link::Held;
 use crate::packet::{Packet, TELEMETRY};
-use crate::record::Recorder;
+use crate::record::{Frame, FrameRecord, Recorder};
 use crate::topology::PortIndex;
 
 impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
@@ -75,6 +75,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         if lossy_link && let Some(reason) = self.lost_on_link(from) {
             return self.lose_slot(slot, peer, reason);
         }
+        if R::FRAMES {
+            self.record_frame(peer, false, slot);
+        }
         if to_switch {
             self.switch_receive(node, peer, local, slot);
         } else {
@@ -134,6 +137,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
     /// Puts the packet in `slot`, of `size` frame bytes, onto the wire at an idle port.
     #[inline]
     pub(super) fn start_tx(&mut self, port: PortIndex, slot: u32, size: u16) {
+        if R::FRAMES {
+            self.record_frame(port, true, slot);
+        }
         let gap = u64::from(self.gap);
         let rates = &self.rates;
         let p = &mut self.ports[port as usize];
@@ -153,6 +159,12 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         if self.packets.append(&mut p.flying, slot, at) {
             self.queue.push(Time(at), port);
         }
+    }
+
+    /// The packet in `slot` is sent at `port` or has arrived there.
+    fn record_frame(&mut self, port: PortIndex, sent: bool, slot: u32) {
+        let frame = Frame::Packet(self.packets.get(slot).packet);
+        self.recorder.frame(FrameRecord { at: self.now, port, sent, frame });
     }
 
     /// The packet in `slot`, which is on no list, is lost at `port`.

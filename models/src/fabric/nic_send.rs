@@ -6,7 +6,9 @@ use sim_core::{Duration, Time};
 use super::Fabric;
 use crate::config::{CLASSES, Operation, Recovery};
 use crate::congestion::{Allowance, Feedback};
-use crate::packet::{ACK_REQUEST, ECN_ECHO, EXPLICIT, Kind, LAST, Packet, TELEMETRY, since_stamp, stamp};
+use crate::packet::{
+    ACK_REQUEST, ECN_ECHO, EXPLICIT, FIRST, Kind, LAST, Packet, TELEMETRY, since_stamp, stamp,
+};
 use crate::record::Recorder;
 
 /// Where a queue pair stands with its host's arbiter.
@@ -249,6 +251,9 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
         if s.next - s.acked >= s.window {
             flags |= ACK_REQUEST;
+        }
+        if R::FRAMES && first {
+            flags |= FIRST;
         }
         if psn < s.sent {
             self.counters.retransmissions += 1;

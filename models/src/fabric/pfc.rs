@@ -10,7 +10,7 @@ use sim_core::queue::EventQueue;
 use super::Fabric;
 use crate::config::CLASSES;
 use crate::link::PfcFrame;
-use crate::record::{PfcAction, PfcRecord, Recorder};
+use crate::record::{Frame, FrameRecord, PfcAction, PfcRecord, Recorder};
 use crate::topology::PortIndex;
 
 fn each_class(bits: u8) -> impl Iterator<Item = u8> {
@@ -71,6 +71,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             };
             self.recorder.pfc(PfcRecord { at: self.now, port, class, action });
         }
+        if R::FRAMES {
+            let frame = Frame::Pfc { classes, pause };
+            self.recorder.frame(FrameRecord { at: self.now, port, sent: true, frame });
+        }
         let ring = &mut self.pfc_links[port as usize];
         let first = ring.is_empty();
         ring.push(PfcFrame { at, classes, pause });
@@ -120,6 +124,10 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
             && sim_core::random::below(&mut self.link_random[from as usize], u64::MAX) < threshold
         {
             return;
+        }
+        if R::FRAMES {
+            let frame = Frame::Pfc { classes: frame.classes, pause: frame.pause };
+            self.recorder.frame(FrameRecord { at: self.now, port, sent: false, frame });
         }
         self.obey(port, frame);
     }

@@ -4,7 +4,7 @@ use std::path::Path as FilePath;
 
 use collectives::schedule::Path;
 use models::fabric::Fabric;
-use models::record::{NoRecord, PfcTrace};
+use models::record::{FrameTrace, NoRecord, PfcTrace};
 use sim_core::queue::TimeWheel;
 use sim_core::{Duration, Time};
 
@@ -15,6 +15,7 @@ use super::observer::{Observer, Poll, Progress};
 use super::page::Page;
 use super::prepare::{Prepared, RunError};
 use super::summary::Summary;
+use super::traces::{Outputs, Traces};
 use super::verdict;
 use super::watch::Watch;
 use crate::jobs::{PlannedJobs, results};
@@ -55,6 +56,8 @@ pub struct Outcome {
     pub written: Option<Written>,
     /// Why writing ended early, if it did.
     pub write_error: Option<WriteError>,
+    /// What is not in the trace or the capture because of their limits.
+    pub left_out: Vec<String>,
     /// The summary for people.
     pub page: Page,
 }
@@ -66,19 +69,30 @@ pub fn execute(
     out: Option<&FilePath>,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    match out {
-        None => {
-            let mut run = Run::new(prepared, NoRecord, None)?;
-            run.go(observer);
-            possible(run.finish())
-        }
-        Some(folder) => {
-            let files = Files::create(folder, &prepared)?;
-            let mut run = Run::new(prepared, PfcTrace::default(), Some(files))?;
-            run.go(observer);
-            possible(run.finish())
-        }
+    execute_traced(prepared, &Outputs { folder: out, ..Outputs::default() }, observer)
+}
+
+/// Runs a scenario to its end and writes what `outputs` asks for. What is recorded changes no result.
+pub fn execute_traced(
+    prepared: Prepared,
+    outputs: &Outputs,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let traces = Traces::create(outputs, &prepared)?;
+    let files = outputs.folder.map(|folder| Files::create(folder, &prepared)).transpose()?;
+    if let Some(capture) = &outputs.capture {
+        let recorder = FrameTrace::new(&traces.ports, prepared.graph.ports.len(), capture.most);
+        run(Run::new(prepared, recorder, files, traces)?, observer)
+    } else if files.is_some() || traces.samples() {
+        run(Run::new(prepared, PfcTrace::default(), files, traces)?, observer)
+    } else {
+        run(Run::new(prepared, NoRecord, files, traces)?, observer)
     }
+}
+
+fn run<R: Records>(mut run: Run<R>, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
+    run.go(observer);
+    possible(run.finish())
 }
 
 /// The outcome, unless a collective was faster than its hardware allows.
@@ -95,6 +109,7 @@ struct Run<R: Records> {
     prepared: Prepared,
     watch: Watch,
     files: Option<Files>,
+    traces: Traces,
     write_error: Option<WriteError>,
     grid: Duration,
     payload: u64,
@@ -102,7 +117,12 @@ struct Run<R: Records> {
 }
 
 impl<R: Records> Run<R> {
-    fn new(mut prepared: Prepared, recorder: R, files: Option<Files>) -> Result<Self, RunError> {
+    fn new(
+        mut prepared: Prepared,
+        recorder: R,
+        files: Option<Files>,
+        traces: Traces,
+    ) -> Result<Self, RunError> {
         let graph = std::mem::take(&mut prepared.graph);
         let flows = std::mem::take(&mut prepared.flows);
         let grid = control_grid(&prepared, &graph, &flows);
@@ -111,7 +131,17 @@ impl<R: Records> Run<R> {
         let payload = flows.iter().map(|flow| flow.bytes().0).sum::<u64>() + network_bytes(jobs);
         let workload = jobs.map(|jobs| jobs.workload.clone());
         let fabric = Fabric::build_with(graph, flows, workload, &prepared.config, recorder)?;
-        Ok(Self { fabric, prepared, watch, files, write_error: None, grid, payload, end: End::Completed })
+        Ok(Self {
+            fabric,
+            prepared,
+            watch,
+            files,
+            traces,
+            write_error: None,
+            grid,
+            payload,
+            end: End::Completed,
+        })
     }
 
     /// Runs to the end.
@@ -121,7 +151,9 @@ impl<R: Records> Run<R> {
         let mut control = Grid::new(self.grid);
         let mut pauses = Grid::new(run.deadlock_interval);
         let mut samples = Grid::new(self.prepared.scenario.output.sample_interval);
-        if self.files.is_none() {
+        // Where nothing is sampled otherwise, a trace looks at queues with everything else.
+        let trace_by_control = samples.step.0 == 0;
+        if self.files.is_none() && !self.traces.samples() {
             samples.next = Time::NEVER;
         }
         self.end = loop {
@@ -129,6 +161,7 @@ impl<R: Records> Run<R> {
             self.fabric.run_until(now);
             if samples.due(now) {
                 self.write(|files, fabric| files.sample(fabric));
+                self.write_traces(|traces, fabric| traces.sample(fabric));
             }
             if (pauses.due(now) || now == until) && self.watch.scan(&self.fabric) && run.stop_on_deadlock {
                 break End::Deadlock;
@@ -138,7 +171,10 @@ impl<R: Records> Run<R> {
             }
             self.watch.look(&self.fabric);
             self.fabric.skip_steady_loops();
-            self.write_pfc();
+            if trace_by_control {
+                self.write_traces(|traces, fabric| traces.sample(fabric));
+            }
+            self.write_records();
             if self.write_error.is_some() {
                 break End::WriteFailed;
             }
@@ -157,11 +193,12 @@ impl<R: Records> Run<R> {
                 Poll::Report => {
                     observer.progress(&self.progress());
                     self.write(|files, _| files.flush());
+                    self.write_traces(|traces, _| traces.flush());
                 }
                 Poll::Stop => break End::Interrupted,
             }
         };
-        self.write_pfc();
+        self.write_records();
         if self.end != End::Completed {
             self.watch.look_at_trees(&self.fabric, 0);
         }
@@ -175,9 +212,20 @@ impl<R: Records> Run<R> {
         }
     }
 
-    fn write_pfc(&mut self) {
-        let records = self.fabric.recorder_mut().take();
+    fn write_traces(
+        &mut self,
+        what: impl FnOnce(&mut Traces, &Fabric<TimeWheel, R>) -> Result<(), WriteError>,
+    ) {
+        if self.write_error.is_none() {
+            self.write_error = what(&mut self.traces, &self.fabric).err();
+        }
+    }
+
+    fn write_records(&mut self) {
+        let recorder = self.fabric.recorder_mut();
+        let (records, frames) = (recorder.take(), recorder.take_frames());
         self.write(|files, fabric| files.pfc(fabric.graph(), &records));
+        self.write_traces(|traces, fabric| traces.write(fabric, &records, &frames));
     }
 
     fn done(&self) -> bool {
@@ -248,6 +296,7 @@ impl<R: Records> Run<R> {
     }
 
     fn finish(mut self) -> Outcome {
+        let skipped = self.fabric.recorder_mut().skipped();
         let flows = self.fabric.flow_states().iter().filter_map(|flow| flow.finished);
         let last = flows.chain(self.fabric.task_times().filter_map(|task| task.finished)).max();
         let sim_time = match self.end {
@@ -264,8 +313,12 @@ impl<R: Records> Run<R> {
             }
             files.written(facts.graph)
         });
+        if self.write_error.is_none() {
+            self.write_error = self.traces.finish(&self.fabric, &facts).err();
+        }
+        let left_out = self.traces.told(skipped);
         let page = Page::new(&facts, &summary, written.as_ref());
-        Outcome { summary, end: self.end, written, write_error: self.write_error, page }
+        Outcome { summary, end: self.end, written, write_error: self.write_error, left_out, page }
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`prepare`] builds and checks, [`execute`] runs. Completion, deadlocks, stalls and samples are looked at on fixed
 //! grids of simulated time, so that a result depends neither on the machine nor on what is written.
 
+mod capture;
 mod drive;
 mod facts;
 mod files;
@@ -15,10 +16,13 @@ mod subject;
 mod summary;
 #[cfg(test)]
 mod test_runs;
+mod trace;
+mod traces;
 mod verdict;
 mod watch;
 
-pub use drive::{End, Outcome, execute};
+pub use capture::{CaptureOptions, ports_of};
+pub use drive::{End, Outcome, execute, execute_traced};
 pub use facts::{ClassFacts, Facts, PortFacts};
 pub use files::{FILES, WriteError, Written, write_file, write_json};
 pub use ideal::Ideal;
@@ -30,4 +34,6 @@ pub use summary::{
     BlockedHop, CnpSummary, DeadlockSummary, DropSummary, EcnSummary, FlowSummary, HeadroomSummary,
     Performance, PfcSummary, QueueSummary, RangeSummary, Summary, TimeSummary, Verdict,
 };
+pub use trace::TraceOptions;
+pub use traces::Outputs;
 pub use watch::{TreeWatch, Watch};

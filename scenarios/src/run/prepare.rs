@@ -47,6 +47,9 @@ pub enum RunError {
     /// Neither traffic nor jobs.
     #[error("traffic: the scenario has no flows and no jobs: add some traffic, or a cluster with jobs")]
     NothingToDo,
+    /// A trace or capture cannot be made.
+    #[error("{0}")]
+    Trace(String),
     /// The output folder cannot be used.
     #[error("--out {}: {why}", .path.display())]
     Output {

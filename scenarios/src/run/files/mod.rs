@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use models::fabric::Fabric;
-use models::record::{NoRecord, PfcRecord, PfcTrace, Recorder};
+use models::record::{FrameRecord, FrameTrace, NoRecord, PfcRecord, PfcTrace, Recorder};
 use models::topology::Graph;
 use sim_core::Time;
 use sim_core::queue::TimeWheel;
@@ -80,6 +80,30 @@ pub struct Written {
 pub(super) trait Records: Recorder {
     /// The records since the last call, in order of time.
     fn take(&mut self) -> Vec<PfcRecord>;
+
+    /// The frames since the last call, in order of time.
+    fn take_frames(&mut self) -> Vec<FrameRecord> {
+        Vec::new()
+    }
+
+    /// Frames that exceeded their limit.
+    fn skipped(&self) -> u64 {
+        0
+    }
+}
+
+impl Records for FrameTrace {
+    fn take(&mut self) -> Vec<PfcRecord> {
+        std::mem::take(&mut self.pfc)
+    }
+
+    fn take_frames(&mut self) -> Vec<FrameRecord> {
+        std::mem::take(&mut self.frames)
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped
+    }
 }
 
 impl Records for NoRecord {

@@ -12,6 +12,9 @@ cd "$(dirname "$0")/.."
 
 # Scenario and knob, for the settings whose difference is the point of the scenario.
 variants='
+allreduce-1024-a100  qps=4,split=true
+allreduce-1024-a100  algorithm=double-tree,kmin=100KB
+alltoall-moe         pxn=false
 cnp-delay            cnp_delay=0us
 headroom-300m        headroom=104448B
 headroom-300m        cable=40m
@@ -24,6 +27,8 @@ pfc-deadlock-cbd     detour_class=4
 pfc-deadlock-loop    rate=4.5Gbps
 pfc-deadlock-loop    rate=5.05Gbps
 pfc-storm            watchdog=true
+rail-collision       routing=adaptive
+training-step-gpt    overlap=false
 two-to-one-25g       senders=1
 two-to-one-25g       cc=none
 victim-flow          cc=dcqcn
@@ -78,7 +83,12 @@ for file in scenarios/library/*.json; do
 done
 while read -r name knob; do
     if [ -n "$name" ]; then
-        keep "$name" "$name/$knob" --set "params.$knob"
+        # Several knobs are joined by commas.
+        sets=()
+        for one in ${knob//,/ }; do
+            sets+=(--set "params.$one")
+        done
+        keep "$name" "$name/$knob" "${sets[@]}"
     fi
 done <<< "$variants"
 

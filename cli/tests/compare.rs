@@ -119,7 +119,7 @@ fn what_cannot_be_done_is_refused() {
         (vec!["compare", folder.path().to_str().unwrap()], "cannot be read"),
         (vec!["compare", "--pairs", &files[2]], "pairs.csv:1: 2 fields"),
         (vec!["compare", &files[0], "--scenario", "no-such"], "no shipped scenario"),
-        (vec!["compare", &files[0], "--scenario", "incast"], "does not simulate collectives"),
+        (vec!["compare", &files[0], "--scenario", "incast"], "has no cluster and jobs"),
         (vec!["compare", &files[0], "--exact"], "--scenario"),
         (vec!["compare", &files[0], "--line-rate", "400"], "no unit"),
     ] {

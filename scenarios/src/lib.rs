@@ -5,6 +5,7 @@ pub mod finding;
 pub mod import;
 pub mod jobs;
 pub mod language;
+pub mod report;
 pub mod run;
 pub mod spec;
 pub mod sweep;

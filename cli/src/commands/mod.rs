@@ -5,6 +5,7 @@ mod compare;
 mod explain;
 mod import;
 mod list;
+mod report;
 mod run;
 mod schedule;
 mod schema;
@@ -31,6 +32,8 @@ pub struct Cli {
 pub enum Command {
     /// Simulate a scenario
     Run(run::RunArgs),
+    /// Make an HTML report of the folder of a run or a sweep
+    Report(report::ReportArgs),
     /// Check a scenario without running it
     Check(check::CheckArgs),
     /// Simulate a scenario at many settings of its parameters
@@ -55,6 +58,7 @@ pub enum Command {
 pub fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -252,7 +252,7 @@ mod tests {
             "| `kmin` | size | `\"100KB\"` | Queue length below which nothing is marked",
             "| `dynamic.alpha` | number | required | The factor.",
             "| `\"go-back-0\"` | | | A NAK sends the whole message again",
-            "| `traffic` | list of [traffic](#trafficconfig) | required | Groups of flows. |",
+            "| `traffic` | list of [traffic](#trafficconfig) |",
             "| `params` | name → [param](#param) |",
             "| `until` | duration or `null` | `null` | The run ends at this simulated time",
         ] {

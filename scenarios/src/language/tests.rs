@@ -192,7 +192,7 @@ fn mistakes_in_the_file_say_where_what_and_what_to_do() {
             "\"leaf-spine\"",
             "\"torus\"",
             "f.json:11:5: topology: unknown choice \"torus\"; it can be single-switch, dumbbell, leaf-spine, \
-             fat-tree, edges",
+             fat-tree, rail, edges",
         ),
         (
             "\"jitter\": \"$fast\"",

@@ -11,6 +11,7 @@ mod ideal;
 mod observer;
 mod page;
 mod prepare;
+mod subject;
 mod summary;
 #[cfg(test)]
 mod test_runs;
@@ -24,6 +25,7 @@ pub use ideal::Ideal;
 pub use observer::{Observer, Poll, Progress, Silent};
 pub use page::{Page, paragraph};
 pub use prepare::{Prepared, RunError, prepare};
+pub use subject::subject;
 pub use summary::{
     BlockedHop, CnpSummary, DeadlockSummary, DropSummary, EcnSummary, FlowSummary, HeadroomSummary,
     Performance, PfcSummary, QueueSummary, RangeSummary, Summary, TimeSummary, Verdict,

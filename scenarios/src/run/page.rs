@@ -1,16 +1,15 @@
 //! The summary of a run for people: aligned lines with units.
 
-use models::config::{CongestionConfig, DcqcnPreset, RoutingMode, TopologyConfig, TrafficConfig};
-use sim_core::{Bytes, Duration, Rate, Time, stats};
+use sim_core::{Bytes, Duration, Time, stats};
 
 use super::facts::Facts;
 use super::files::Written;
+use super::subject::subject;
 use super::summary::Summary;
 use super::verdict;
 use crate::check::text::{count, size, span};
 use crate::finding::Severity;
 use crate::jobs::results::{CollectiveSummary, TrainingSummary};
-use crate::spec::Scenario;
 
 /// Width of a page in characters.
 const WIDTH: usize = 110;
@@ -114,9 +113,7 @@ fn wrap(body: &mut String, label: &str, text: &str) {
 }
 
 fn title(facts: &Facts) -> String {
-    let s = facts.scenario;
-    // The seed shares a part with the protocol, so that it never stands alone on a line.
-    titled([s.name.clone(), traffic(facts), topology(facts), format!("{} · seed {}", protocol(s), s.seed)])
+    titled(subject(facts.scenario, facts.graph, facts.flows.len()))
 }
 
 /// The parts of a title on as many lines as they need.
@@ -153,25 +150,47 @@ fn collectives(all: &[CollectiveSummary]) -> Option<String> {
         "bound",
         "operation, ranks, algorithm/protocol, channels (GB/s)"
     );
+    let mut rows: Vec<(String, usize)> = Vec::new();
     for c in all {
-        let figure = |value: Option<f64>| value.map_or("-".to_string(), |v| trimmed(v, 2));
-        out += &format!(
-            "{:INDENT$}{:>10}  {:>11}  {:>8}  {:>8}  {:>8}  {} {}, {}/{}, {}{}\n",
-            "",
-            size(Bytes(c.bytes)),
-            c.step_time_us.map_or("not done".to_string(), |t| time(t.mean)),
-            figure(c.algbw_gbytes_per_s),
-            figure(c.busbw_gbytes_per_s),
-            figure(c.bound_busbw_gbytes_per_s),
-            c.kind,
-            c.ranks,
-            c.algorithm,
-            c.protocol,
-            c.channels,
-            if c.extrapolated_loops > 0 { ", steady part extrapolated" } else { "" },
-        );
+        let row = collective(c);
+        match rows.last_mut() {
+            // Groups of a training step that do the same.
+            Some((last, times)) if *last == row => *times += 1,
+            Some(_) | None => rows.push((row, 1)),
+        }
+    }
+    for (row, times) in rows {
+        out += &row;
+        out += &if times > 1 { format!(" × {times}\n") } else { "\n".to_string() };
     }
     Some(out)
+}
+
+fn collective(c: &CollectiveSummary) -> String {
+    let figure = |value: Option<f64>| value.map_or("-".to_string(), |v| trimmed(v, 2));
+    format!(
+        "{:INDENT$}{:>10}  {:>11}  {:>8}  {:>8}  {:>8}  {} {}, {}/{}, {}{}",
+        "",
+        binary(c.bytes),
+        c.step_time_us.map_or("not done".to_string(), |t| time(t.mean)),
+        figure(c.algbw_gbytes_per_s),
+        figure(c.busbw_gbytes_per_s),
+        figure(c.bound_busbw_gbytes_per_s),
+        c.kind,
+        c.ranks,
+        c.algorithm,
+        c.protocol,
+        c.channels,
+        if c.extrapolated_loops > 0 { ", steady part extrapolated" } else { "" },
+    )
+}
+
+/// Sizes of collectives are powers of two as a rule: whole KiB, MiB or GiB are written so.
+fn binary(bytes: u64) -> String {
+    let whole = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
+        .into_iter()
+        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    whole.map_or_else(|| size(Bytes(bytes)), |(unit, name)| format!("{} {name}", bytes / unit))
 }
 
 fn training(step: &TrainingSummary) -> String {
@@ -187,84 +206,6 @@ fn training(step: &TrainingSummary) -> String {
             count(step.steps as usize, "step"),
         ),
     }
-}
-
-fn jobs(facts: &Facts) -> Option<String> {
-    let scenario = facts.scenario;
-    let cluster = scenario.cluster.as_ref()?;
-    let name = cluster.node.overrides().preset.clone().unwrap_or_else(|| "node".to_string());
-    Some(format!("{} on {} × {name}", count(scenario.jobs.len(), "job"), cluster.nodes,))
-}
-
-fn traffic(facts: &Facts) -> String {
-    match (jobs(facts), facts.flows.is_empty()) {
-        (Some(jobs), true) => return jobs,
-        (Some(jobs), false) => return format!("{jobs}, {}", count(facts.flows.len(), "flow")),
-        (None, _) => {}
-    }
-    let flows = count(facts.flows.len(), "flow");
-    match facts.scenario.traffic.as_slice() {
-        [TrafficConfig::Incast(incast)] => {
-            format!("{} → 1 receiver, {} each", count(incast.senders as usize, "sender"), incast.size)
-        }
-        [TrafficConfig::Permutation(p)] => {
-            format!("permutation of {} hosts, {} each", facts.flows.len(), p.size)
-        }
-        [TrafficConfig::AllToAll(a)] => format!("all-to-all, {flows} of {}", a.size),
-        [TrafficConfig::Flows(_)] => flows,
-        [TrafficConfig::Poisson(p)] => format!("Poisson arrivals at load {}, {flows}", p.load),
-        groups => format!("{} of traffic, {flows}", count(groups.len(), "group")),
-    }
-}
-
-fn topology(facts: &Facts) -> String {
-    let graph = facts.graph;
-    let shape = match &facts.scenario.topology {
-        TopologyConfig::SingleSwitch(_) => format!("1 switch with {} hosts", graph.hosts),
-        TopologyConfig::Dumbbell(d) => format!("dumbbell {} + {}", d.left, d.right),
-        TopologyConfig::LeafSpine(l) => {
-            format!("leaf–spine {} × {}, {} hosts", l.leaves, l.spines, graph.hosts)
-        }
-        TopologyConfig::FatTree(f) => format!("{}-tier fat tree k = {}, {} hosts", f.tiers, f.k, graph.hosts),
-        TopologyConfig::Rail(rail) => {
-            let planes = if rail.planes == 2 { ", 2 planes" } else { "" };
-            format!("{} nodes on {} rails{planes}", rail.nodes, rail.rails.unwrap_or(rail.nics_per_node))
-        }
-        TopologyConfig::Edges(_) => {
-            format!("{} hosts, {} switches", graph.hosts, graph.nodes() - graph.hosts)
-        }
-    };
-    let mut rates: Vec<Rate> = graph.links.iter().map(|link| link.rate).collect();
-    rates.sort_unstable();
-    rates.dedup();
-    let gbps = |rate: &Rate| trimmed(rate.as_gbps(), 2);
-    match rates.as_slice() {
-        [] => shape,
-        [one] => format!("{shape}, {} Gb/s", gbps(one)),
-        [least, .., most] => format!("{shape}, {} to {} Gb/s", gbps(least), gbps(most)),
-    }
-}
-
-fn protocol(scenario: &Scenario) -> String {
-    let congestion = match &scenario.congestion {
-        CongestionConfig::None => "no congestion control",
-        CongestionConfig::Dcqcn(dcqcn) => match dcqcn.preset {
-            DcqcnPreset::Sigcomm15 => "DCQCN (sigcomm15)",
-            DcqcnPreset::Connectx => "DCQCN (connectx)",
-            DcqcnPreset::HpccNs3 => "DCQCN (hpcc-ns3)",
-        },
-        CongestionConfig::Timely(_) => "TIMELY",
-        CongestionConfig::Swift(_) => "Swift",
-        CongestionConfig::Hpcc(_) => "HPCC",
-    };
-    let lossless = scenario.switch.pfc.enabled && !scenario.switch.lossless_classes().is_empty();
-    let routing = match scenario.routing.mode {
-        RoutingMode::Ecmp => "",
-        RoutingMode::Spray => ", packet spraying",
-        RoutingMode::Flowlet { .. } => ", flowlets",
-        RoutingMode::Adaptive => ", adaptive routing",
-    };
-    format!("RoCEv2, {congestion}, {}{routing}", if lossless { "PFC" } else { "no PFC" })
 }
 
 fn flows(facts: &Facts, summary: &Summary) -> String {
@@ -384,7 +325,7 @@ fn time(us: f64) -> String {
 }
 
 /// A figure with at most `decimals` decimals, without trailing zeros.
-fn trimmed(value: f64, decimals: usize) -> String {
+pub(super) fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }

@@ -30,6 +30,8 @@ pub(super) fn scenario() -> Scenario {
         congestion: CongestionConfig::default(),
         routing: RoutingConfig::default(),
         traffic: Vec::new(),
+        cluster: None,
+        jobs: Vec::new(),
         faults: Vec::new(),
         run: RunConfig::default(),
         output: OutputConfig::default(),

@@ -71,7 +71,7 @@ for file in incast host loss deadlock; do
 done
 # The order of time, and frames as long as they were.
 tshark -r "$work/host.pcapng" -T fields -e frame.time_epoch -e frame.len 2> /dev/null > "$work/times"
-if sort -c -n -k1,1 "$work/times" && grep -q -P "\t4154$" "$work/times"; then
+if sort -s -c -n -k1,1 "$work/times" && grep -q -P "\t4154$" "$work/times"; then
     passed=$((passed + 1))
     echo "ok   frames are in order of time and have their lengths"
 else

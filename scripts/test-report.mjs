@@ -97,7 +97,7 @@ async function common(p) {
   await scheme("light");
   await p.run(`new Promise(d => { document.querySelector("details.data").open = true; setTimeout(d, 200); })`);
   const sorted = await p.run(`(() => { const t = [...document.querySelectorAll("table")].find(t => t.tBodies[0].rows.length > 1);
-    if (!t) return "no table"; const c = [...t.tHead.rows[0].cells].findIndex(h => h.className === "n" && /us|gbps|bytes/.test(h.textContent));
+    if (!t) return "no table"; const c = [...t.tHead.rows[0].cells].findIndex(h => h.className === "n");
     const read = () => [...t.tBodies[0].rows].map(r => r.cells[c].textContent).filter(v => v !== "").map(Number);
     const up = v => v.every((x, i) => !i || v[i - 1] <= x), down = v => v.every((x, i) => !i || v[i - 1] >= x);
     t.tHead.rows[0].cells[c].click(); const a = up(read()); t.tHead.rows[0].cells[c].click(); return a && down(read()); })()`);

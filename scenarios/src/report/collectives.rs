@@ -26,6 +26,9 @@ struct Step {
     end: f64,
 }
 
+/// An execution of an operation.
+type Execution = (String, u64);
+
 /// The table of operations, from the summary.
 pub fn summary(collectives: &Value) -> Option<Table> {
     let all = collectives.as_array().filter(|all| !all.is_empty())?;
@@ -230,7 +233,7 @@ fn axis(svg: &mut Svg, scale: &Scale, (top, bottom): (f64, f64), unit: &str) {
 /// Ranks against executions; the colour is how much later than the first rank of an execution it was done.
 fn lateness(id: String, title: String, steps: &[&Step]) -> Option<Figure> {
     let (rows, count) = rows(steps.iter().copied());
-    let mut executions: BTreeMap<(String, u64), (f64, f64, f64)> = BTreeMap::new();
+    let mut executions: BTreeMap<Execution, (f64, f64, f64)> = BTreeMap::new();
     for step in steps {
         let span = executions.entry((step.operation.clone(), step.execution)).or_insert((
             f64::INFINITY,
@@ -239,14 +242,14 @@ fn lateness(id: String, title: String, steps: &[&Step]) -> Option<Figure> {
         ));
         *span = (span.0.min(step.start), span.1.min(step.end), span.2.max(step.end));
     }
-    let mut order: Vec<(&(String, u64), &(f64, f64, f64))> = executions.iter().collect();
+    let mut order: Vec<_> = executions.iter().collect();
     order.sort_by(|a, b| a.1.0.total_cmp(&b.1.0).then_with(|| a.0.cmp(b.0)));
     let all = order.len();
     order.truncate(COLUMNS);
     if rows.len() < 2 {
         return None;
     }
-    let column: BTreeMap<&(String, u64), usize> =
+    let column: BTreeMap<&Execution, usize> =
         order.iter().enumerate().map(|(c, (key, _))| (*key, c)).collect();
     let mut cells: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     let mut data =

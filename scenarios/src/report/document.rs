@@ -108,7 +108,7 @@ impl Report {
             out.push_str("</ul></section>\n");
         }
         for section in &self.sections {
-            let _ = write!(out, "<section id=\"{}\"><h2>{}</h2>\n", section.id, section.title);
+            let _ = writeln!(out, "<section id=\"{}\"><h2>{}</h2>", section.id, section.title);
             section.blocks.iter().for_each(|block| self.block(&mut out, block));
             out.push_str("</section>\n");
         }
@@ -215,10 +215,10 @@ pub fn findings(all: &[serde_json::Value]) -> Block {
             Some("warning") => "warning",
             Some(_) | None => "note",
         };
-        let _ = write!(
+        let _ = writeln!(
             out,
             "<div class=\"finding {severity}\"><p><b class=\"tag\">{severity}</b> <code>{}</code> <span class=\"faint\">{}</span>\
-             </p><p>{}</p></div>\n",
+             </p><p>{}</p></div>",
             text("code"),
             text("where"),
             text("text")

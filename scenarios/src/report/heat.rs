@@ -200,16 +200,16 @@ fn draw(
     let mut svg = Svg::new(title, WIDTH, bottom + 50.0);
     let means = || cells.values().filter(|cell| cell.count > 0.0).map(|cell| cell.sum / cell.count);
     let (least, most) = means().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-    for column in 0..columns.len() {
-        for row in 0..rows.len() {
+    for (column, across) in columns.iter().enumerate() {
+        for (row, down) in rows.iter().enumerate() {
             // Upwards, as on an axis.
             let place =
                 (LEFT + column as f64 * width, top + (rows.len() - 1 - row) as f64 * tall, width, tall);
             let (x, y) = (place.0 + width / 2.0, place.1 + tall / 2.0 + 4.0);
-            let at = if rows[row].is_empty() {
-                format!("{} {}", short(names.0), columns[column])
+            let at = if down.is_empty() {
+                format!("{} {across}", short(names.0))
             } else {
-                format!("{} {}, {} {}", short(names.0), columns[column], short(names.1), rows[row])
+                format!("{} {across}, {} {down}", short(names.0), short(names.1))
             };
             match cells.get(&(column, row)) {
                 None => svg.rect(place, "cell empty", &format!("{at}\nnot run")),

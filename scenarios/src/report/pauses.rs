@@ -129,7 +129,7 @@ fn draw(title: &str, rows: &[(&(String, String), &Paused)], end: f64) -> Svg {
         let y = top + index as f64 * ROW;
         let label = format!("{} ◂ {}", shortened(&key.0, 15), shortened(&paused.by, 15));
         svg.text(LEFT - 8.0, y + 13.0, "small e", &label);
-        for bar in bars(&paused.spans, |us| x(us)) {
+        for bar in bars(&paused.spans, x) {
             let class = format!("fill c{}", key.1.parse::<u32>().unwrap_or(0) % 8);
             let times = if bar.count == 1 {
                 format!("{} to {}", clock.tell(bar.from), clock.tell(bar.to))

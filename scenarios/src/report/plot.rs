@@ -38,6 +38,9 @@ pub struct Line {
     pub dashed: bool,
 }
 
+/// An area: the index of the line whose colour it has, and (x, low, high).
+pub type Band = (usize, Vec<(f64, f64, f64)>);
+
 /// A line chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
@@ -49,8 +52,8 @@ pub struct Plot {
     pub y: Axis,
     /// The lines, at most eight that can be told apart.
     pub lines: Vec<Line>,
-    /// Areas between two values at each x: the index of the line whose colour they have, and (x, low, high).
-    pub bands: Vec<(usize, Vec<(f64, f64, f64)>)>,
+    /// Areas between two values at each x.
+    pub bands: Vec<Band>,
     /// Horizontal lines with their names.
     pub levels: Vec<(String, f64)>,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::document::Figure;
-use super::plot::{Axis, Line, Plot, thinned};
+use super::plot::{Axis, Band, Line, Plot, thinned};
 use super::read::{Table, number};
 use super::scale::{Scale, Unit, figure};
 
@@ -11,6 +11,12 @@ use super::scale::{Scale, Unit, figure};
 const LINES: usize = 7;
 /// Spans of a line.
 const SPANS: usize = 260;
+
+/// Time, goodput and allowed rate.
+type Sample = (f64, f64, f64);
+
+/// The name and the samples of each flow.
+type Flows = BTreeMap<u64, (String, Vec<Sample>)>;
 
 /// A level drawn across a chart: its name and its value in bytes.
 pub type Level = (String, f64);
@@ -119,7 +125,7 @@ fn with_empties(points: &[(f64, f64)], gap: f64, end: f64) -> Vec<(f64, f64)> {
 pub fn rates(samples: &Table) -> Vec<Figure> {
     let named = ["time_us", "flow", "from", "to", "allowed_gbps", "goodput_gbps"];
     let Some(rows) = samples.columns(named) else { return Vec::new() };
-    let mut flows: BTreeMap<u64, (String, Vec<(f64, f64, f64)>)> = BTreeMap::new();
+    let mut flows = Flows::new();
     for [time, flow, from, to, allowed, goodput] in rows {
         let (time, allowed, goodput) = (number(time), number(allowed), number(goodput));
         if let (Ok(flow), true) =
@@ -130,8 +136,8 @@ pub fn rates(samples: &Table) -> Vec<Figure> {
             entry.1.push((time, goodput, allowed));
         }
     }
-    let goodput = |sample: &(f64, f64, f64)| sample.1;
-    let allowed = |sample: &(f64, f64, f64)| sample.2;
+    let goodput = |sample: &Sample| sample.1;
+    let allowed = |sample: &Sample| sample.2;
     let who = format!("The first {} flows, those of rates.csv.", flows.len());
     let mut figures = Vec::new();
     figures.extend(rate(
@@ -151,14 +157,14 @@ pub fn rates(samples: &Table) -> Vec<Figure> {
 
 fn rate(
     (id, title, quantity): (&str, &str, &str),
-    flows: &BTreeMap<u64, (String, Vec<(f64, f64, f64)>)>,
-    of: impl Fn(&(f64, f64, f64)) -> f64,
+    flows: &Flows,
+    of: impl Fn(&Sample) -> f64,
     caption: String,
 ) -> Option<Figure> {
     let end = flows.values().flat_map(|(_, s)| s).map(|s| s.0).fold(0.0, f64::max);
     let clock = Unit::of_time(end);
     let (lines, bands) = if flows.len() <= LINES {
-        let line = |(name, samples): &(String, Vec<(f64, f64, f64)>)| {
+        let line = |(name, samples): &(String, Vec<Sample>)| {
             let points: Vec<(f64, f64)> = samples.iter().map(|s| (s.0 * clock.factor, of(s))).collect();
             Line { name: name.clone(), points: thinned(&points, SPANS), dashed: false }
         };
@@ -179,14 +185,8 @@ fn rate(
     Some(over_time((id, title), lines, bands, (clock, end), y, Vec::new(), caption))
 }
 
-type Band = (usize, Vec<(f64, f64, f64)>);
-
 /// Median, slowest and fastest flow at each time.
-fn spread(
-    flows: &BTreeMap<u64, (String, Vec<(f64, f64, f64)>)>,
-    of: &impl Fn(&(f64, f64, f64)) -> f64,
-    clock: Unit,
-) -> (Vec<Line>, Vec<Band>) {
+fn spread(flows: &Flows, of: &impl Fn(&Sample) -> f64, clock: Unit) -> (Vec<Line>, Vec<Band>) {
     let mut samples: Vec<(f64, f64)> =
         flows.values().flat_map(|(_, samples)| samples).map(|s| (s.0 * clock.factor, of(s))).collect();
     samples.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));

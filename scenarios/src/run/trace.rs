@@ -155,8 +155,7 @@ impl Trace {
     /// Writes what flows began and ended since the last call.
     fn progress<R: Recorder>(&mut self, fabric: &Fabric<TimeWheel, R>) -> Result<(), WriteError> {
         let states = fabric.flow_states();
-        for index in self.settled..states.len() {
-            let (state, flow) = (states[index], &fabric.flows()[index]);
+        for (index, (state, flow)) in states.iter().zip(fabric.flows()).enumerate().skip(self.settled) {
             if let (Told::Nothing, Some(at)) = (self.flows[index], state.started) {
                 let (graph, host) = (fabric.graph(), u64::from(flow.src));
                 let name = |node: u32| graph.names[node as usize].clone();

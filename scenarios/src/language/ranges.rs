@@ -304,7 +304,7 @@ fn congestion(r: &mut Rules, config: &CongestionConfig) {
             r.share(at, "gain", c.gain);
             r.interval(at, "alpha_interval", c.alpha_interval);
             r.within(at, "initial_alpha", c.initial_alpha.unwrap_or(0.0), 0.0, 1.0);
-            r.interval(at, "decrease_interval", c.decrease_interval);
+            r.span(at, "decrease_interval", c.decrease_interval);
             r.within(at, "min_decrease_factor", c.min_decrease_factor.unwrap_or(0.0), 0.0, 1.0);
             r.interval(at, "increase_timer", c.increase_timer);
             r.bytes(at, "byte_counter", c.byte_counter);

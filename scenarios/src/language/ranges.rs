@@ -48,6 +48,7 @@ pub fn violations(scenario: &Scenario) -> Vec<Violation> {
     for (index, fault) in scenario.faults.iter().enumerate() {
         faults(&mut rules, &format!("faults.{index}"), fault);
     }
+    super::ranges_jobs::check(&mut rules, scenario);
     run(&mut rules, scenario);
     rules.0
 }
@@ -147,7 +148,7 @@ impl Rules {
         }
     }
 
-    fn dscp(&mut self, at: &str, field: &str, value: Option<u8>) {
+    pub fn dscp(&mut self, at: &str, field: &str, value: Option<u8>) {
         if let Some(value) = value {
             self.within(at, field, value, 0, 63);
         }

@@ -230,7 +230,7 @@ mod tests {
             size: Bytes(10_000),
             messages: 1,
             start: Time::ZERO,
-            class: models::config::Class::new(3).unwrap(),
+            class: 3,
             dscp: 24,
             operation,
             rate: None,

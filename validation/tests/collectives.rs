@@ -127,7 +127,7 @@ fn streams_collide_as_often_as_chance_has_it_and_halve_the_ring() {
         chosen.into_iter().map(|ports| ports.into_iter().collect()).collect()
     };
     for (count, expected) in [(4, 0.09375), (8, 0.41015625), (16, 0.66650390625)] {
-        let (mut free, mut all) = (0.0, 0.0);
+        let (mut free, mut all) = (0.0f64, 0.0f64);
         for seed in 1..=300 {
             for hop in uplinks(&object(count, seed)) {
                 free += f64::from(u8::from(hop.len() == 4));
@@ -136,7 +136,7 @@ fn streams_collide_as_often_as_chance_has_it_and_halve_the_ring() {
         }
         let part: f64 = free / all;
         // Three standard errors of a fraction.
-        let margin = 3.0 * (expected * (1.0 - expected) / all as f64).sqrt();
+        let margin = 3.0 * (expected * (1.0 - expected) / all).sqrt();
         assert!((part - expected).abs() < margin, "{count} uplinks: {part} ± {margin}, expected {expected}");
     }
     let seed_with = |free: bool| {

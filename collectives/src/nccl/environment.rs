@@ -104,7 +104,7 @@ pub struct NcclConfig {
     pub buffer_bytes: u64,
     /// Bytes of a chunk of AllToAll and SendRecv over the network. Default: 131072. Source: `NCCL_P2P_NET_CHUNKSIZE`.
     pub p2p_net_chunk_bytes: u64,
-    /// *simulator*: queue pairs of a connection. Default: 1. Range: 1–128. Source: `NCCL_IB_QPS_PER_CONNECTION`.
+    /// *simulator*: queue pairs of a connection. Default: 1. Range: 1–16. Source: `NCCL_IB_QPS_PER_CONNECTION`.
     pub qps_per_connection: u32,
     /// *simulator*: whether each message is split over all queue pairs; else messages alternate between them.
     /// Default: false. Source: `NCCL_IB_SPLIT_DATA_ON_QPS`.

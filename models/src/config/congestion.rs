@@ -51,7 +51,7 @@ pub struct DcqcnConfig {
     pub alpha_interval: Option<Duration>,
     /// alpha before the first CNP (initial_alpha_value / 1023). Range: 0–1.
     pub initial_alpha: Option<f64>,
-    /// Shortest time between two cuts (rate_reduce_monitor_period).
+    /// Shortest time between two cuts (rate_reduce_monitor_period); 0 cuts at every CNP.
     pub decrease_interval: Option<Duration>,
     /// Whether cuts happen only on the grid of `decrease_interval` since the first CNP (HPCC's ns-3) or at once.
     pub decrease_on_grid: Option<bool>,

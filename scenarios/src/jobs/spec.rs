@@ -27,7 +27,7 @@ pub struct ClusterConfig {
     /// preset's posting time (NCCL_NET_OVERHEAD: 1 us Intel and Arm, 2 us AMD).
     #[serde(default)]
     pub host_step: Option<Duration>,
-    /// Bytes a second the host copies for each GPU where NICs cannot reach GPU memory. Default: 12 GB/s (PCIe Gen3 x16).
+    /// Rate at which the host copies for each GPU where NICs cannot reach GPU memory. Default: 96 Gb/s (PCIe Gen3 x16).
     #[serde(default)]
     pub host_copy_rate: Option<Rate>,
 }

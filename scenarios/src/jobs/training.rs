@@ -124,17 +124,18 @@ pub(super) fn lay_out(
     let ranks = gpus.len() as u32;
     let wrong = |field: &'static str, why: String| Err(JobError::Job { job: index, field, why });
     let (tensor, stages) = (work.tensor_parallel, work.pipeline_parallel);
-    if tensor == 0 || stages == 0 || ranks % (tensor * stages) != 0 {
+    let fold = tensor.checked_mul(stages).unwrap_or(0);
+    if fold == 0 || !ranks.is_multiple_of(fold) {
         let why = format!("{tensor} tensor-parallel ranks times {stages} stages do not divide {ranks} ranks");
         return wrong("work.training-step", why);
     }
     let data = ranks / (tensor * stages);
     let expert = work.expert_parallel;
-    if expert == 0 || data % expert != 0 {
+    if expert == 0 || !data.is_multiple_of(expert) {
         let why = format!("{expert} does not divide the {data} data-parallel ranks");
         return wrong("work.training-step.expert_parallel", why);
     }
-    if work.layers == 0 || work.layers % stages != 0 {
+    if work.layers == 0 || !work.layers.is_multiple_of(stages) {
         let why = format!("{} layers cannot be cut into {stages} equal stages", work.layers);
         return wrong("work.training-step.layers", why);
     }

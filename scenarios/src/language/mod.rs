@@ -10,6 +10,7 @@ mod overrides;
 mod page;
 mod params;
 mod ranges;
+mod ranges_jobs;
 mod ranges_topology;
 mod schema;
 mod tree;

@@ -48,6 +48,7 @@ pub fn violations(scenario: &Scenario) -> Vec<Violation> {
     for (index, fault) in scenario.faults.iter().enumerate() {
         faults(&mut rules, &format!("faults.{index}"), fault);
     }
+    super::ranges_jobs::check(&mut rules, scenario);
     run(&mut rules, scenario);
     rules.0
 }
@@ -147,7 +148,7 @@ impl Rules {
         }
     }
 
-    fn dscp(&mut self, at: &str, field: &str, value: Option<u8>) {
+    pub fn dscp(&mut self, at: &str, field: &str, value: Option<u8>) {
         if let Some(value) = value {
             self.within(at, field, value, 0, 63);
         }
@@ -304,7 +305,7 @@ fn congestion(r: &mut Rules, config: &CongestionConfig) {
             r.share(at, "gain", c.gain);
             r.interval(at, "alpha_interval", c.alpha_interval);
             r.within(at, "initial_alpha", c.initial_alpha.unwrap_or(0.0), 0.0, 1.0);
-            r.interval(at, "decrease_interval", c.decrease_interval);
+            r.span(at, "decrease_interval", c.decrease_interval);
             r.within(at, "min_decrease_factor", c.min_decrease_factor.unwrap_or(0.0), 0.0, 1.0);
             r.interval(at, "increase_timer", c.increase_timer);
             r.bytes(at, "byte_counter", c.byte_counter);

@@ -122,7 +122,7 @@ fn words(hops: &[Hop], last: f64) -> Block {
 
 fn draw(hops: &[Hop], at_us: Option<f64>, last: f64) -> Svg {
     let n = hops.len();
-    let (rx, ry) = if n <= 4 { (285.0, 150.0) } else { (330.0, 90.0 + 22.0 * n as f64) };
+    let (rx, ry) = if n <= 4 { (345.0, 150.0) } else { (330.0, 90.0 + 22.0 * n as f64) };
     let (cx, cy) = (480.0, ry + 60.0);
     let mut svg = Svg::new("The cycle of the deadlock", 960.0, cy * 2.0);
     svg.raw(
@@ -202,10 +202,12 @@ fn arrow(svg: &mut Svg, hop: &Hop, (from, to): (Point, Point), (cx, cy): Point, 
     ));
     svg.path(&d, "hit", &says);
     let label = (middle.0 * 0.5 + bent.0 * 0.5, middle.1 * 0.5 + bent.1 * 0.5);
-    let first = format!("{} paused by {} (class {})", hop.from, node(&hop.to), hop.class);
+    let first = format!("{} paused by {}", hop.from, node(&hop.to));
     let second = match hop.since {
-        Some(us) => format!("PAUSE at {}{}", time(us), if closes { ", the last" } else { "" }),
-        None => String::new(),
+        Some(us) => {
+            format!("class {}, PAUSE at {}{}", hop.class, time(us), if closes { ", last" } else { "" })
+        }
+        None => format!("class {}", hop.class),
     };
     // Beside arrows that go up or down, above or below the others.
     let steep = (to.1 - from.1).abs() > (to.0 - from.0).abs();
@@ -250,12 +252,9 @@ mod tests {
         let blocks = blocks(&deadlock, &pauses.into());
         let Block::Figure(figure) = &blocks[1] else { panic!("a figure is due") };
         let svg = figure.svg.element();
-        for text in [
-            "a:2 paused by b (class 3)",
-            "b:3 paused by a (class 3)",
-            "458.7 KB stuck",
-            "PAUSE at 76.46 us, the last",
-        ] {
+        for text in
+            ["a:2 paused by b", "b:3 paused by a", "458.7 KB stuck", "class 3, PAUSE at 76.46 us, last"]
+        {
             assert!(svg.contains(text), "{text}");
         }
         assert_eq!(figure.data.rows[0], ["a:2", "b:1", "3", "458700", "70.000000"]);

@@ -251,15 +251,13 @@ mod tests {
     fn the_first_packet_of_a_write() {
         let (bytes, length) = frame(Kind::Data, FIRST | CE, 0, 4096 + 62 + 16, Operation::Write);
         assert_eq!((bytes.len(), length), (128, 4170));
-        assert_eq!(
-            hex(&bytes[..70]),
-            "020000000003020000000001080045631\
-             03c000040004011"
-                .replace(' ', "")
-                + &hex(&bytes[24..26])
-                + "0a0000010a000002c00012b7102800000640ffff0000000200000000"
-                + "00000000000000000000000000002710"
-        );
+        assert_eq!(hex(&bytes[..14]), "0200000000030200000000010800");
+        // Version, CE, length; do not fragment; time to live, UDP.
+        assert_eq!(hex(&bytes[14..24]), "4563103c000040004011");
+        assert_eq!(hex(&bytes[26..42]), "0a0000010a000002c00012b710280000");
+        // WRITE first, queue pair 2, PSN 0; RETH with the length.
+        assert_eq!(hex(&bytes[42..54]), "0640ffff0000000200000000");
+        assert_eq!(hex(&bytes[54..70]), "00000000000000000000000000002710");
         // The sum over a header with its checksum is all ones.
         assert_eq!(checksum(&bytes[14..34]), 0);
     }

@@ -5,11 +5,11 @@ use std::fmt::Write;
 
 use collectives::schedule::{Connection, Path};
 use models::fabric::Fabric;
-use models::record::NoRecord;
+use models::record::{NoRecord, Recorder};
 use models::topology::Graph;
 use serde::Serialize;
 use sim_core::Bytes;
-use sim_core::queue::TimeWheel;
+use sim_core::queue::{EventQueue, TimeWheel};
 
 use super::bound::PortOf;
 use super::loads::{self, StreamLoad};
@@ -97,7 +97,8 @@ pub fn explain(mut prepared: Prepared, only: Option<usize>) -> Result<Vec<Explan
     let mut chosen: BTreeMap<(String, &str, &str), usize> = BTreeMap::new();
     for (index, call) in jobs.calls.iter().enumerate() {
         let schedule = &jobs.workload.calls[index].schedule;
-        let key = (call.job.clone(), algorithm_name(schedule.algorithm), protocol_name(schedule.protocol));
+        let key =
+            (job_of(call).to_string(), algorithm_name(schedule.algorithm), protocol_name(schedule.protocol));
         let best = chosen.entry(key).or_insert(index);
         if jobs.calls[*best].bytes < call.bytes {
             *best = index;
@@ -108,18 +109,78 @@ pub fn explain(mut prepared: Prepared, only: Option<usize>) -> Result<Vec<Explan
     Ok(calls.into_iter().map(|call| one(&fabric, &jobs, call)).collect())
 }
 
+/// The job of a call, without the number of its communicator.
+fn job_of(call: &PlannedCall) -> &str {
+    call.job.split('/').next().unwrap_or(&call.job)
+}
+
+/// The streams of a call and of those that run beside it: of the job's other communicators.
+fn beside<Q: EventQueue, R: Recorder>(
+    fabric: &Fabric<Q, R>,
+    jobs: &PlannedJobs,
+    index: usize,
+) -> Vec<StreamLoad> {
+    let call = &jobs.calls[index];
+    let same = |other: &PlannedCall| {
+        job_of(other) == job_of(call) && (other.operation, other.bytes) == (call.operation, call.bytes)
+    };
+    (0..jobs.calls.len())
+        .filter(|&other| same(&jobs.calls[other]))
+        .flat_map(|other| loads::streams(fabric, jobs, other))
+        .collect()
+}
+
+/// The links between switches that are busy longer than any NIC of call `index` and of the communicators beside it, because
+/// several streams chose them; the worst first.
+pub fn collisions<Q: EventQueue, R: Recorder>(
+    fabric: &Fabric<Q, R>,
+    jobs: &PlannedJobs,
+    index: usize,
+) -> Vec<Collision> {
+    let streams = beside(fabric, jobs, index);
+    let Some(ports) = loads::by_port(fabric, &streams) else { return Vec::new() };
+    let graph = fabric.graph();
+    let of_nics = |load: &&loads::PortLoad| {
+        let end = graph.ports[load.port as usize];
+        graph.is_host(end.node) || graph.is_host(end.peer_node)
+    };
+    let nic_us = ports.iter().filter(of_nics).map(|load| load.us).fold(0.0, f64::max);
+    ports
+        .iter()
+        .filter(|load| between_switches(graph, load.port) && load.us > 1.05 * nic_us && load.streams > 1)
+        .map(|load| Collision {
+            link: hop(graph, load.port),
+            streams: streams
+                .iter()
+                .filter(|stream| stream.way.as_ref().is_some_and(|way| way.contains(&load.port)))
+                .map(|stream| stream_name(stream, fabric))
+                .collect(),
+            slowdown: load.us / nic_us.max(1e-9),
+        })
+        .collect()
+}
+
+/// The collisions of the largest call of each job.
+pub fn collisions_of_jobs<Q: EventQueue, R: Recorder>(
+    fabric: &Fabric<Q, R>,
+    jobs: &PlannedJobs,
+) -> Vec<(String, Vec<Collision>)> {
+    let mut largest: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, call) in jobs.calls.iter().enumerate() {
+        let best = largest.entry(job_of(call)).or_insert(index);
+        if jobs.calls[*best].bytes < call.bytes {
+            *best = index;
+        }
+    }
+    largest.into_iter().map(|(job, index)| (job.to_string(), collisions(fabric, jobs, index))).collect()
+}
+
 fn one(fabric: &Fabric<TimeWheel>, jobs: &PlannedJobs, index: usize) -> Explanation {
     let PlannedCall { job, operation, bytes, ranks, choice, bound, .. } = &jobs.calls[index];
     let schedule = &jobs.workload.calls[index].schedule;
-    let streams = loads::streams(fabric, jobs, index);
+    let streams = beside(fabric, jobs, index);
     let ports = loads::by_port(fabric, &streams);
     let limit = super::results::bound(fabric, jobs, index);
-    let nic_us = bound
-        .loads
-        .iter()
-        .filter(|(port, _)| matches!(port, PortOf::Nic { .. }))
-        .map(|(_, bytes)| *bytes as f64 / jobs.node.nic_bandwidth() / 1e3)
-        .fold(0.0, f64::max);
     let mut rail_bytes = vec![0; jobs.node.nics as usize];
     let (mut out, mut into) = (0, 0);
     for (port, &bytes) in &bound.loads {
@@ -137,20 +198,6 @@ fn one(fabric: &Fabric<TimeWheel>, jobs: &PlannedJobs, index: usize) -> Explanat
         streams: load.streams,
         us: load.us,
     });
-    let collisions = ports
-        .iter()
-        .flatten()
-        .filter(|load| between_switches(graph, load.port) && load.us > 1.05 * nic_us && load.streams > 1)
-        .take(LISTED)
-        .map(|load| Collision {
-            link: hop(graph, load.port),
-            streams: streams
-                .iter()
-                .filter(|stream| stream.way.as_ref().is_some_and(|way| way.contains(&load.port)))
-                .map(stream_name)
-                .collect(),
-            slowdown: load.us / nic_us.max(1e-9),
-        });
     let rails: u64 = streams.iter().map(|stream| stream.bytes).sum();
     let same: u64 = streams.iter().filter(|s| same_rail(&s.connection)).map(|stream| stream.bytes).sum();
     Explanation {
@@ -170,7 +217,7 @@ fn one(fabric: &Fabric<TimeWheel>, jobs: &PlannedJobs, index: usize) -> Explanat
         rail_bytes,
         nvlink_bytes: (out, into),
         links: links.collect(),
-        collisions: collisions.collect(),
+        collisions: collisions(fabric, jobs, index).into_iter().take(LISTED).collect(),
         same_rail: if rails == 0 { 1.0 } else { same as f64 / rails as f64 },
         drawing: collectives::describe(schedule, 0),
     }
@@ -192,13 +239,16 @@ fn same_rail(connection: &Connection) -> bool {
     }
 }
 
-fn stream_name(stream: &StreamLoad) -> String {
+fn stream_name<Q: EventQueue, R: Recorder>(stream: &StreamLoad, fabric: &Fabric<Q, R>) -> String {
     let Connection { from, to, channel, .. } = stream.connection;
+    let graph = fabric.graph();
+    let flow = &fabric.streams()[stream.flow as usize - fabric.flows().len()];
+    let (src, dst) = (&graph.names[flow.src as usize], &graph.names[flow.dst as usize]);
     match stream.connection.path {
         Path::Network { from_nic, to_nic, .. } => {
-            format!("rank {from} NIC {from_nic} → rank {to} NIC {to_nic} (channel {channel})")
+            format!("rank {from} NIC {from_nic} ({src}) → rank {to} NIC {to_nic} ({dst}), channel {channel}")
         }
-        _ => format!("rank {from} (channel {channel})"),
+        _ => format!("rank {from} ({src} → {dst}), channel {channel}"),
     }
 }
 

@@ -16,6 +16,7 @@ use super::ideal::{Ideal, wire_factor};
 use super::prepare::Prepared;
 use super::watch::Watch;
 use crate::finding::Finding;
+use crate::jobs::explain::{self, Collision};
 use crate::jobs::results::{self, CollectiveSummary, Execution, TrainingSummary};
 use crate::spec::Scenario;
 
@@ -112,6 +113,8 @@ pub struct Facts<'a> {
     pub collectives: Vec<CollectiveSummary>,
     /// Each rank's part in each execution of them.
     pub executions: Vec<Execution>,
+    /// Links on which streams of a job collide, by job.
+    pub collisions: Vec<(String, Vec<Collision>)>,
     /// Training steps.
     pub training: Vec<TrainingSummary>,
     /// Tasks of jobs, done and in all.
@@ -179,6 +182,10 @@ impl<'a> Facts<'a> {
                 .jobs
                 .as_ref()
                 .map_or_else(Vec::new, |jobs| results::executions(jobs, &times)),
+            collisions: prepared
+                .jobs
+                .as_ref()
+                .map_or_else(Vec::new, |jobs| explain::collisions_of_jobs(fabric, jobs)),
             training: prepared.jobs.as_ref().map_or_else(Vec::new, |jobs| results::training(jobs, &times)),
             tasks: (fabric.tasks_done(), times.len() as u64),
         }

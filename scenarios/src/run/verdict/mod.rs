@@ -2,6 +2,7 @@
 //!
 //! Errors and warnings make a run unhealthy; notes only explain it.
 
+mod collectives;
 mod completion;
 mod deadlock;
 mod drops;
@@ -29,6 +30,7 @@ pub(super) fn find(facts: &Facts) -> Vec<Finding> {
     recovery::find(facts, &mut findings);
     pauses::find(facts, &mut findings);
     goodput::find(facts, &mut findings);
+    collectives::find(facts, &mut findings);
     queues::find(facts, &mut findings);
     quiet::find(facts, &mut findings);
     findings

@@ -11,6 +11,8 @@ use super::sweep::{Setting, Sweep, short};
 const LEFT: f64 = 110.0;
 /// Values of a parameter that have a row or column each.
 const VALUES: usize = 24;
+/// The least range of colours, as a part of the largest value.
+const LEAST_SPAN: f64 = 0.05;
 /// Objectives that are drawn.
 const OBJECTIVES: usize = 4;
 
@@ -200,6 +202,8 @@ fn draw(
     let mut svg = Svg::new(title, WIDTH, bottom + 50.0);
     let means = || cells.values().filter(|cell| cell.count > 0.0).map(|cell| cell.sum / cell.count);
     let (least, most) = means().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    // What differs by less than the least span is nearly of one colour.
+    let span = (most - least).max(most.abs() * LEAST_SPAN).max(f64::MIN_POSITIVE);
     for (column, across) in columns.iter().enumerate() {
         for (row, down) in rows.iter().enumerate() {
             // Upwards, as on an axis.
@@ -219,8 +223,8 @@ fn draw(
                 }
                 Some(cell) => {
                     let mean = cell.sum / cell.count;
-                    let part = if most > least { (mean - least) / (most - least) } else { 1.0 };
-                    let shade = super::topology::shade(if more { part } else { 1.0 - part });
+                    let short_of_best = if more { most - mean } else { mean - least };
+                    let shade = super::topology::shade((1.0 - short_of_best / span).max(0.0));
                     let text = figure(mean);
                     svg.rect(place, &format!("cell h{shade}"), &format!("{at}\n{text}"));
                     if super::svg::width_of(&text) < width {
@@ -284,7 +288,7 @@ mod tests {
         );
         let svg = figures[0].svg.element();
         assert!(
-            svg.contains("cell h10\" x=\"326\" y=\"10\"") && svg.matches("class=\"pick\"").count() == 1,
+            svg.contains("cell h10\" x=\"330\" y=\"10\"") && svg.matches("class=\"pick\"").count() == 1,
             "{svg}"
         );
         assert_eq!(figures[1].data.rows[0], ["40KB", "0.2", "1000", "1", "0"]);

@@ -105,10 +105,13 @@ impl Sweep {
         self.settings.iter().find(|setting| setting.recommended)
     }
 
-    /// A setting in words: its parameters' last names and values.
+    /// A setting in words: the last names and the values of the parameters that have more than one.
     pub fn tell(&self, setting: &Setting) -> String {
-        let parts = self.parameters.iter().zip(&setting.values);
-        parts.map(|(path, value)| format!("{} {value}", short(path))).collect::<Vec<_>>().join(", ")
+        let varied =
+            |place: usize| self.settings.iter().any(|s| s.values[place] != self.settings[0].values[place]);
+        let parts = (0..self.parameters.len()).filter(|&place| varied(place));
+        let tell = |place: usize| format!("{} {}", short(&self.parameters[place]), setting.values[place]);
+        parts.map(tell).collect::<Vec<_>>().join(", ")
     }
 }
 

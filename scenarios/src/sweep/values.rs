@@ -362,7 +362,7 @@ mod tests {
             ["10KB", "100KB", "316.2KB", "1MB", "10MB"]
         );
         // Golden: the same bits on every machine.
-        assert_eq!(geometric(1e4, 1e7, 0.123_456).to_bits(), 0x40d6_e96c_15da_1f6b);
+        assert_eq!(geometric(1e4, 1e7, 0.123_456).to_bits(), 0x40d6_e98a_4467_913f);
         let mut last = 0.0;
         for step in 0..=1000 {
             let place = f64::from(step) / 1000.0;

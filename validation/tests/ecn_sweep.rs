@@ -88,7 +88,7 @@ fn the_fixed_point_does_not_hold_where_something_else_limits_the_queue() {
     let window = of(r#"nic.window={"bytes":"8KB"}"#);
     table.within("windows of 8 KB: mean queue over q*", window.mean / queue, 0.0..=0.75, "8 · 8 KB < q*");
 
-    // Each of 8 ports pauses at 8 KB and takes another 4 to 10 KB until the pause acts.
+    // Each of 8 ports pauses at 8 KB and takes more until the pause acts.
     let high = Fluid { kmin: 100e3, kmax: 400e3, ..fluid };
     let sets = ["switch.ecn.kmin=100KB", "switch.ecn.kmax=400KB", r#"switch.xoff={"static":"8KB"}"#];
     let pfc = run(&sets.map(str::to_string));

@@ -271,3 +271,36 @@ fn a_full_disk_stops_the_sweep_and_what_was_done_is_kept() {
     );
     assert_eq!(tables(&place.path("full")), want);
 }
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn without_the_feature_parquet_is_refused_before_anything_runs() {
+    let place = Place::new();
+    let answer = fabsim(&["sweep", &place.file, "--out", &place.text("out"), "--parquet"]);
+    assert_eq!(answer.code(), 2);
+    assert!(answer.stderr().contains("cargo build --release --features parquet"), "{}", answer.stderr());
+    assert!(!place.path("out").exists());
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_files_are_the_same_from_one_process_and_from_shards() {
+    let place = Place::new();
+    let run = |arguments: &[&str]| {
+        let answer = fabsim(arguments);
+        assert_eq!((answer.code(), answer.stderr()), (0, String::new()));
+    };
+    run(&["sweep", &place.file, "--out", &place.text("one"), "--quiet", "--parquet"]);
+    for shard in ["2/2", "1/2"] {
+        run(&["sweep", &place.file, "--out", &place.text("two"), "--quiet", "--shard", shard]);
+    }
+    assert!(!place.path("two").join("points.parquet").exists());
+    run(&["sweep", "merge", &place.text("two"), "--parquet"]);
+    let read = |name: &str| fs::read(place.path(name).join("points.parquet")).unwrap();
+    let bytes = read("one");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    assert!(bytes == read("two"));
+    let arguments = ["sweep", &place.file, "--out", &place.text("no"), "--shard", "1/2", "--parquet"];
+    let answer = fabsim(&arguments);
+    assert!(answer.stderr().contains("give --parquet to `fabsim sweep merge`"), "{}", answer.stderr());
+}

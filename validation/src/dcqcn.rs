@@ -68,7 +68,12 @@ pub fn scenario(setup: &Setup) -> String {
 
 /// Runs the scenario and samples the bottleneck queue each `interval`.
 pub fn steady(setup: &Setup, interval: Duration) -> Steady {
-    let mut simulation = Simulation::new(&scenario(setup), &[]).unwrap_or_else(|e| panic!("{e}"));
+    steady_with(setup, &[], interval)
+}
+
+/// The same with overrides (`path=value`) of what is no part of the setup, as thresholds.
+pub fn steady_with(setup: &Setup, sets: &[&str], interval: Duration) -> Steady {
+    let mut simulation = Simulation::new(&scenario(setup), sets).unwrap_or_else(|e| panic!("{e}"));
     let bottleneck = simulation.port("switch0", "host0");
     let (begin, end) = (setup.warm_up, setup.warm_up + setup.measured);
     let mut queue = Vec::new();

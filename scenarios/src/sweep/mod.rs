@@ -4,6 +4,8 @@
 //! the tables from journals that are complete. Nothing here prints or reads a clock but to synchronise files.
 
 mod analysis;
+#[cfg(feature = "parquet")]
+mod columnar;
 mod constraint;
 mod error;
 mod execute;
@@ -27,15 +29,17 @@ pub use analysis::{
     Analysis, Change, Estimate, Rank, Recommendation, SETTINGS, Sensitivity, Setting, label, page, shown,
     student_t_975, sweep_json,
 };
+#[cfg(feature = "parquet")]
+pub use columnar::write_parquet;
 pub use error::SweepError;
 pub use execute::{Done, Options, Unwatched, Watch, run, simulate};
 pub use figures::{names as figure_names, of as figures_of};
 pub use journal::{Index, Row};
 pub use plan::{Plan, Point, Source};
 pub use shard::Shard;
-pub use spec::{Goal, Objective, SampleSize, Sampling, SweepParameter, SweepRange, SweepSpec, Work};
+pub use spec::{Goal, Objective, SampleSize, Sampling, Scale, SweepParameter, SweepRange, SweepSpec, Work};
 pub use store::{MANIFEST, Missing, PLAN_FILE, index_of, missing, plan_of, settle, write_manifest};
-pub use table::POINTS;
+pub use table::{POINTS, POINTS_PARQUET};
 pub use values::plain;
 
 /// Name of the file with what to make of a sweep.

@@ -50,7 +50,7 @@ pub struct SweepParameter {
 }
 
 /// Values from a first to a last one, both included where the steps meet the last. A grid needs a step or a factor;
-/// without one, a sampled sweep draws evenly between them.
+/// without one, a sampled sweep draws evenly between them, in the value or in its logarithm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SweepRange {
@@ -64,6 +64,27 @@ pub struct SweepRange {
     /// What one value is multiplied by for the next. Range: above 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<f64>,
+    /// In what a sample is even: `log` draws 10 KB to 100 KB as often as 100 KB to 1 MB, and needs a `from` above 0. For
+    /// ranges without step and factor. Default: `linear`.
+    #[serde(default, skip_serializing_if = "Scale::is_linear")]
+    pub scale: Scale,
+}
+
+/// In what the values of a sample are even.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// In the value.
+    #[default]
+    Linear,
+    /// In its logarithm.
+    Log,
+}
+
+impl Scale {
+    fn is_linear(&self) -> bool {
+        *self == Self::Linear
+    }
 }
 
 /// How settings are taken from the values of the parameters.

@@ -191,18 +191,29 @@ pub fn write_manifest(folder: &Path, plan: &Plan) -> Result<(), WriteError> {
     })
 }
 
-/// Writes a CSV file row by row, whole: beside its place first, then renamed into it.
+/// Writes a CSV file row by row, whole: see [`write_whole`].
 pub(super) fn write_table(
     folder: &Path,
     name: &str,
     fill: impl FnOnce(&mut csv::Writer<BufWriter<fs::File>>) -> csv::Result<()>,
 ) -> Result<(), WriteError> {
+    write_whole(folder, name, |file| -> io::Result<_> {
+        let mut table = csv::Writer::from_writer(file);
+        fill(&mut table).map_err(into_io)?;
+        table.into_inner().map_err(|error| io::Error::other(error.to_string()))
+    })
+}
+
+/// Writes a file whole: beside its place first, then renamed into it.
+pub(super) fn write_whole(
+    folder: &Path,
+    name: &str,
+    fill: impl FnOnce(BufWriter<fs::File>) -> io::Result<BufWriter<fs::File>>,
+) -> Result<(), WriteError> {
     let path = folder.join(name);
     let beside = folder.join(format!(".{name}.part"));
     let write = || -> io::Result<()> {
-        let mut table = csv::Writer::from_writer(BufWriter::new(fs::File::create(&beside)?));
-        fill(&mut table).map_err(into_io)?;
-        let mut buffer = table.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+        let mut buffer = fill(BufWriter::new(fs::File::create(&beside)?))?;
         buffer.flush()?;
         buffer.get_ref().sync_data()?;
         fs::rename(&beside, &path)

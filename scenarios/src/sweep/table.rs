@@ -15,6 +15,8 @@ use crate::run::WriteError;
 
 /// Name of the table.
 pub const POINTS: &str = "points.csv";
+/// Name of the same table as a Parquet file.
+pub const POINTS_PARQUET: &str = "points.parquet";
 
 /// Calls `look` with each point of the plan and its row, in order. Every point has one.
 pub fn each_row(
@@ -32,8 +34,9 @@ pub fn each_row(
     Ok(())
 }
 
-/// Writes the table. Figures that only some points have come after those of all, in the order they are met.
-pub fn write_points(folder: &Path, plan: &Plan, index: &Index) -> Result<(), SweepError> {
+/// Names of the figures of a sweep: those of every point, then those that only some points have, in the order they are
+/// met.
+pub(super) fn figure_columns(plan: &Plan, index: &Index) -> Result<Vec<String>, SweepError> {
     let mut columns = figures::names();
     let mut known: std::collections::HashSet<String> = columns.iter().cloned().collect();
     each_row(plan, index, |_, row| {
@@ -44,14 +47,25 @@ pub fn write_points(folder: &Path, plan: &Plan, index: &Index) -> Result<(), Swe
         }
         Ok(())
     })?;
+    Ok(columns)
+}
+
+/// Names of all columns; `figures` are those of figures.
+pub(super) fn head(plan: &Plan, figures: &[String]) -> Vec<String> {
+    let mut head = vec!["point".to_string()];
+    head.extend(plan.paths().map(str::to_string));
+    head.extend(["repeat".to_string(), "seed".to_string()]);
+    head.extend(figures.iter().cloned());
+    head.push("error".to_string());
+    head
+}
+
+/// Writes the table.
+pub fn write_points(folder: &Path, plan: &Plan, index: &Index) -> Result<(), SweepError> {
+    let columns = figure_columns(plan, index)?;
     let mut failure = None;
     let written = write_table(folder, POINTS, |table| {
-        let mut head = vec!["point".to_string()];
-        head.extend(plan.paths().map(str::to_string));
-        head.extend(["repeat".to_string(), "seed".to_string()]);
-        head.extend(columns.iter().cloned());
-        head.push("error".to_string());
-        table.write_record(&head)?;
+        table.write_record(head(plan, &columns))?;
         let rows = each_row(plan, index, |point, row| {
             table.write_record(record(point, row, &columns)).map_err(|error| {
                 let source = std::io::Error::other(error.to_string());
@@ -76,9 +90,13 @@ fn record(point: &Point, row: &Row, columns: &[String]) -> Vec<String> {
     record.extend(point.values.iter().map(plain));
     record.extend([point.repeat.to_string(), point.seed.to_string()]);
     record.extend(columns.iter().map(|column| cell(&row.figures, column)));
-    // One line a row, whatever an error says.
-    record.push(row.error.as_deref().unwrap_or_default().replace(['\n', '\r'], " "));
+    record.push(error_line(row).unwrap_or_default());
     record
+}
+
+/// The error of a point: one line a row, whatever it says.
+pub(super) fn error_line(row: &Row) -> Option<String> {
+    row.error.as_ref().map(|error| error.replace(['\n', '\r'], " "))
 }
 
 fn cell(figures: &Map<String, Value>, column: &str) -> String {

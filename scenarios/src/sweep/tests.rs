@@ -209,6 +209,30 @@ fn mistakes_are_named() {
     }
 }
 
+#[test]
+fn samples_on_a_log_scale_have_as_many_points_in_every_decade() {
+    for (sampling, slack) in
+        [(json!({ "latin-hypercube": { "points": 300 } }), 1), (json!({ "random": { "points": 300 } }), 30)]
+    {
+        let range = json!({ "from": "1KB", "to": "1MB", "scale": "log" });
+        let parameters = json!([{ "path": "params.size", "range": range }]);
+        let plan = plan(json!({ "parameters": parameters, "sampling": sampling })).unwrap();
+        let sizes: Vec<f64> = (0..plan.len())
+            .map(|index| values::Quantity::of(&plan.point(index).values[0]).unwrap().amount)
+            .collect();
+        for decade in [1e3, 1e4, 1e5] {
+            let count = sizes.iter().filter(|&&size| size >= decade && size < 10.0 * decade).count() as i32;
+            assert!((count - 100).abs() <= slack, "{count} sizes from {decade} B");
+        }
+    }
+    // A scale that says nothing new leaves fingerprints, and so journals, as they were.
+    let of =
+        |range: Value| plan(json!({ "parameters": [{ "path": "params.size", "range": range }] })).unwrap();
+    let plain = of(json!({ "from": "1KB", "to": "2KB", "factor": 2 }));
+    let said = of(json!({ "from": "1KB", "to": "2KB", "factor": 2, "scale": "linear" }));
+    assert_eq!(plain.fingerprint, said.fingerprint);
+}
+
 /// Parameters with distinct values.
 fn grids() -> impl Strategy<Value = Vec<Vec<u32>>> {
     prop::collection::vec(prop::collection::hash_set(1..60u32, 1..6), 1..3)

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value, json};
 use sim_core::{Bytes, Duration, Length, Rate};
 
-use super::spec::{SweepParameter, SweepRange};
+use super::spec::{Scale, SweepParameter, SweepRange};
 
 /// Most values of one parameter.
 const MOST: u64 = 1_000_000;
@@ -110,6 +110,8 @@ pub enum Values {
         to: f64,
         /// Whether only whole numbers count.
         whole: bool,
+        /// In what places between them are even.
+        scale: Scale,
     },
 }
 
@@ -147,17 +149,48 @@ impl Values {
                 let index = ((place * values.len() as f64) as usize).min(values.len() - 1);
                 values[index].clone()
             }
-            Self::Between { kind, from, to, whole: true } => {
-                let count = to - from + 1.0;
-                kind.value((from + (place * count).floor()).min(*to), true)
+            // A whole number stands for what is from it to the next.
+            Self::Between { kind, from, to, whole: true, scale } => {
+                kind.value(scale.between(*from, to + 1.0, place).floor().min(*to), true)
             }
-            Self::Between { kind, from, to, whole: false } => {
-                let amount = from + place * (to - from);
+            Self::Between { kind, from, to, whole: false, scale } => {
+                let amount = scale.between(*from, *to, place);
                 let short: f64 = format!("{amount:.3e}").parse().unwrap_or(amount);
                 kind.value(short.clamp(*from, *to), false)
             }
         }
     }
+}
+
+impl Scale {
+    /// What lies at `place`, 0 to 1, from `from` to `to`.
+    fn between(self, from: f64, to: f64, place: f64) -> f64 {
+        match self {
+            Self::Linear => from + place * (to - from),
+            Self::Log => geometric(from, to, place),
+        }
+    }
+}
+
+/// `from · (to/from)^place` for 0 < `from` ≤ `to`, by halving: the middle in the logarithm is the root of the product, so
+/// that every binary digit of `place` takes one half. Roots are the same on every machine; powers and logarithms are
+/// not. Digits below 2⁻⁵³ change nothing.
+fn geometric(from: f64, to: f64, place: f64) -> f64 {
+    let (mut low, mut high, mut rest) = (from, to, place);
+    for _ in 0..f64::MANTISSA_DIGITS {
+        if rest <= 0.0 {
+            return low;
+        }
+        // Two roots do not overflow as a product would.
+        let middle = (low.sqrt() * high.sqrt()).clamp(low, high);
+        rest *= 2.0;
+        if rest >= 1.0 {
+            (low, rest) = (middle, rest - 1.0);
+        } else {
+            high = middle;
+        }
+    }
+    if place >= 1.0 { to } else { low }
 }
 
 /// A value as `--set` and a table show it: text without quotes.
@@ -204,8 +237,23 @@ fn expand(range: &SweepRange) -> Result<Values, String> {
         return Err(format!("it goes from {from} to {to}: the grid is empty; the smaller one comes first"));
     }
     let whole = [&range.from, &range.to].iter().all(|value| value.is_i64() || value.is_u64());
+    if range.scale == Scale::Log {
+        if range.step.is_some() || range.factor.is_some() {
+            return Err("its scale is log, but it has a step or a factor: remove one of them; values a factor apart are \
+                        even in the logarithm already"
+                .to_string());
+        }
+        if from.amount <= 0.0 {
+            return Err(format!(
+                "its scale is log, but it begins at {}: there is no logarithm of it; begin above 0",
+                plain(&range.from)
+            ));
+        }
+    }
     match (&range.step, range.factor) {
-        (None, None) => Ok(Values::Between { kind, from: from.amount, to: to.amount, whole }),
+        (None, None) => {
+            Ok(Values::Between { kind, from: from.amount, to: to.amount, whole, scale: range.scale })
+        }
         (Some(_), Some(_)) => Err("it has both a step and a factor: remove one of them".to_string()),
         (Some(step), None) => {
             let by = quantity("step", step)?;
@@ -247,10 +295,14 @@ mod tests {
     use super::*;
 
     fn list(from: Value, to: Value, step: Option<Value>, factor: Option<f64>) -> Result<Vec<String>, String> {
-        match expand(&SweepRange { from, to, step, factor })? {
+        match expand(&SweepRange { from, to, step, factor, scale: Scale::Linear })? {
             Values::List(values) => Ok(values.iter().map(plain).collect()),
             Values::Between { .. } => panic!("no list"),
         }
+    }
+
+    fn between(from: Value, to: Value, scale: Scale) -> Result<Values, String> {
+        expand(&SweepRange { from, to, step: None, factor: None, scale })
     }
 
     #[test]
@@ -290,14 +342,55 @@ mod tests {
 
     #[test]
     fn places_between_two_values_have_four_digits() {
-        let range = SweepRange { from: json!("10KB"), to: json!("1MB"), step: None, factor: None };
-        let values = expand(&range).unwrap();
+        let values = between(json!("10KB"), json!("1MB"), Scale::Linear).unwrap();
         assert_eq!(plain(&values.at(0.0)), "10KB");
         assert_eq!(plain(&values.at(0.123456)), "132.2KB");
-        let whole = expand(&SweepRange { from: json!(1), to: json!(4), step: None, factor: None }).unwrap();
+        let whole = between(json!(1), json!(4), Scale::Linear).unwrap();
         assert_eq!(whole.at(0.999), json!(4));
         assert_eq!(whole.at(0.0), json!(1));
         let list = Values::List(vec![json!("a"), json!("b")]);
         assert_eq!((list.at(0.49), list.at(0.5), list.at(1.0)), (json!("a"), json!("b"), json!("b")));
+    }
+
+    #[test]
+    fn a_log_scale_is_even_in_the_logarithm() {
+        let values = between(json!("10KB"), json!("10MB"), Scale::Log).unwrap();
+        let at = |place: f64| plain(&values.at(place));
+        // A third of the way is a decade.
+        assert_eq!(
+            [0.0, 1.0 / 3.0, 0.5, 2.0 / 3.0, 1.0].map(at),
+            ["10KB", "100KB", "316.2KB", "1MB", "10MB"]
+        );
+        // Golden: the same bits on every machine.
+        assert_eq!(geometric(1e4, 1e7, 0.123_456).to_bits(), 0x40d6_e98a_4467_913f);
+        let mut last = 0.0;
+        for step in 0..=1000 {
+            let place = f64::from(step) / 1000.0;
+            let amount = geometric(1e-3, 1e9, place);
+            assert!(amount > last, "{amount} at {place}");
+            assert!((amount / (1e-3 * 1e12f64.powf(place)) - 1.0).abs() < 1e-13, "{amount} at {place}");
+            last = amount;
+        }
+        assert_eq!(geometric(7.0, 7.0, 0.4), 7.0);
+        assert!(geometric(1e300, f64::MAX, 0.5).is_finite());
+    }
+
+    #[test]
+    fn whole_numbers_on_a_log_scale_have_their_share() {
+        let values = between(json!(1), json!(7), Scale::Log).unwrap();
+        let mut counts = [0; 8];
+        for step in 0..3000 {
+            counts[values.at((f64::from(step) + 0.5) / 3000.0).as_u64().unwrap() as usize] += 1;
+        }
+        // 1, 2 to 3 and 4 to 7 are a third each.
+        assert_eq!(counts[0], 0);
+        for third in [counts[1], counts[2] + counts[3], counts[4..].iter().sum::<i32>()] {
+            assert!((third - 1000).abs() <= 1, "{counts:?}");
+        }
+        let error = between(json!("0"), json!("1MB"), Scale::Log).unwrap_err();
+        assert!(error.contains("it begins at 0: there is no logarithm of it; begin above 0"), "{error}");
+        let range =
+            SweepRange { from: json!(1), to: json!(8), step: None, factor: Some(2.0), scale: Scale::Log };
+        assert!(expand(&range).unwrap_err().contains("remove one of them"));
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use scenarios::sweep::{self, Missing};
 
 use super::input::build;
+use super::parquet::ParquetArgs;
 use super::run::{conclude, failures, print};
 use crate::output::{self, Failure};
 
@@ -19,12 +20,15 @@ pub struct MergeArgs {
     /// Folder the tables go to. Default: the first
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    parquet: ParquetArgs,
     /// Print the results as one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
+    args.parquet.check()?;
     let plan = sweep::plan_of(&args.folders[0])?;
     let index = sweep::index_of(&args.folders, &plan, &build())?;
     if index.torn > 0 {
@@ -36,7 +40,7 @@ pub fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     }
     let out = args.out.as_ref().unwrap_or(&args.folders[0]);
     sweep::settle(out, &plan)?;
-    let analysis = conclude(&plan, out, &index)?;
+    let analysis = conclude(&plan, out, &index, &args.parquet)?;
     print(args.json, &plan, &analysis, out, None)?;
     failures(&plan, &analysis, out)
 }

@@ -3,6 +3,7 @@
 mod bar;
 mod input;
 mod merge;
+mod parquet;
 mod plan;
 mod run;
 mod shard;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::bar::Bar;
 use super::input::{PlannedArgs, build, default_folder};
+use super::parquet::ParquetArgs;
 use super::shard::ShardArgs;
 use crate::commands::run::peak_rss;
 use crate::output::{self, Failure};
@@ -32,6 +33,8 @@ pub struct SweepRunArgs {
     /// Keep the files of each point in DIR/points/ID/
     #[arg(long)]
     keep_points: bool,
+    #[command(flatten)]
+    parquet: ParquetArgs,
     /// Print the results as one JSON object
     #[arg(long)]
     json: bool,
@@ -41,11 +44,17 @@ pub struct SweepRunArgs {
 }
 
 pub fn run(args: &SweepRunArgs, from_environment: bool) -> Result<ExitCode, Failure> {
+    args.parquet.check()?;
     let (plan, planned_in) = args.planned.plan()?;
     let environment = |name: &str| from_environment.then(|| std::env::var(name).ok()).flatten();
     let (shard, source) = args.shard.find(&environment)?;
     if let (Some(source), false) = (source, args.quiet) {
         output::note(&format!("this is shard {shard}, as {source} says"));
+    }
+    if args.parquet.parquet && shard != Shard::WHOLE {
+        return Err(Failure(format!(
+            "--parquet: shard {shard} has no table of its own; give --parquet to `fabsim sweep merge`, which makes it"
+        )));
     }
     let folder = args.out.clone().or(planned_in).unwrap_or_else(|| default_folder(&plan));
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -73,7 +82,7 @@ pub fn run(args: &SweepRunArgs, from_environment: bool) -> Result<ExitCode, Fail
         return finish_shard(args, &folder, shard, &done, &performance);
     }
     let index = sweep::index_of(std::slice::from_ref(&folder), &plan, &options.build)?;
-    let analysis = conclude(&plan, &folder, &index)?;
+    let analysis = conclude(&plan, &folder, &index, &args.parquet)?;
     performance["peak_rss_bytes"] = json!(peak_rss());
     write_json(&folder, "performance.json", &performance).map_err(|error| Failure(error.to_string()))?;
     let speed = speed(&done, jobs, wall_s);
@@ -150,8 +159,15 @@ fn finish_shard(
 }
 
 /// Writes the tables of a complete sweep.
-pub fn conclude(plan: &Plan, folder: &Path, index: &Index) -> Result<Analysis, Failure> {
-    Ok(sweep::conclude(folder, plan, index)?)
+pub fn conclude(
+    plan: &Plan,
+    folder: &Path,
+    index: &Index,
+    parquet: &ParquetArgs,
+) -> Result<Analysis, Failure> {
+    let analysis = sweep::conclude(folder, plan, index)?;
+    parquet.write(folder, plan, index)?;
+    Ok(analysis)
 }
 
 /// The results on stdout.

@@ -189,7 +189,7 @@ fn collective(c: &CollectiveSummary) -> String {
 fn binary(bytes: u64) -> String {
     let whole = [(1u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")]
         .into_iter()
-        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit) && bytes / unit < 1024);
     whole.map_or_else(|| size(Bytes(bytes)), |(unit, name)| format!("{} {name}", bytes / unit))
 }
 

@@ -300,10 +300,10 @@ proptest! {
         object["parameters"][1]["range"]["from"] = json!(0.001);
         let plan = Plan::new(source, spec(object)).unwrap();
         prop_assert_eq!(plan.len(), u64::from(points));
-        for parameter in 0..2 {
-            let strata: HashSet<u32> = (0..plan.len())
-                .map(|i| (plan.point(i).values[parameter].as_f64().unwrap() * f64::from(points) - 1e-3) as u32)
-                .collect();
+        for (parameter, least) in [0.0, 0.001].into_iter().enumerate() {
+            let place = |i: u64| (plan.point(i).values[parameter].as_f64().unwrap() - least) / (1.0 - least);
+            let strata: HashSet<u32> =
+                (0..plan.len()).map(|i| (place(i) * f64::from(points)).min(f64::from(points) - 0.5) as u32).collect();
             // Values have four digits, so that one at the edge may show up in its neighbour.
             prop_assert!(strata.len() as u32 + 2 >= points, "{} strata of {points}", strata.len());
         }

@@ -1,10 +1,12 @@
 //! Measured collectives: logs of nccl-tests and rccl-tests, what contradicts itself in them, and what they say
 //! beside a simulation.
 //!
+//! ```text
 //!     bytes of a file ── read::read ──► MeasuredLog (one a table, with problems)
 //!                                          │ comparison::compare, with SimulatedRow
 //!                                          ▼
 //!                                       Comparison: rows, errors by range ── diagnosis::diagnose ──► Diagnosis
+//! ```
 //!
 //! Columns, ranges and codes are in `docs/compare.md`.
 

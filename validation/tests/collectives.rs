@@ -325,6 +325,53 @@ fn extrapolation_agrees_with_every_packet() {
     }
 }
 
+fn training(gpus: u32, nodes: u32, step: Value) -> scenarios::jobs::results::TrainingSummary {
+    let cluster =
+        json!({ "node": { "preset": "hgx-h100", "gpus": gpus, "nics": 1 }, "nodes": nodes, "costs": "none" });
+    let job = json!({ "work": { "training-step": step } });
+    outcome(&scenario(switch(nodes, "400Gbps"), cluster, job)).summary.training.remove(0)
+}
+
+/// A pipeline of p stages and m micro-batches takes (m + p − 1) / m of the computation, when messages are small.
+#[test]
+fn pipelines_have_their_bubble() {
+    let step = training(
+        1,
+        4,
+        json!({
+            "parameters": 1000, "layers": 8, "forward": "500us", "backward": "1ms", "activation": "4KiB",
+            "pipeline_parallel": 4, "micro_batches": 4, "iterations": 2
+        }),
+    );
+    let expected = f64::from(4 + 3) * 2.0 * 1500.0;
+    let time = step.step_time_us.unwrap().mean;
+    assert!((time / expected - 1.0).abs() < 0.005, "{time} us, expected {expected} us");
+    assert!((step.compute_us - 4.0 * 2.0 * 1500.0).abs() < 1.0, "{}", step.compute_us);
+    assert!((step.gpu_idle_share - 3.0 / 7.0).abs() < 0.005, "{}", step.gpu_idle_share);
+    assert_eq!(step.steps, 2);
+}
+
+/// Gradients that are reduced behind the backward pass are exposed by their last bucket only; after it, whole.
+#[test]
+fn overlap_hides_gradients() {
+    let run = |overlap: bool| {
+        training(
+            1,
+            4,
+            json!({
+                "parameters": 50_000_000, "layers": 20, "forward": "500us", "overlap": overlap, "bucket": "5MB"
+            }),
+        )
+    };
+    let (hidden, shown) = (run(true), run(false));
+    // 100 MB over four ranks at 400 Gb/s: 3 ms of communication against 20 ms of backward pass.
+    let whole = 1.5 * 100e6 / 49.0e3;
+    let exposed = shown.exposed_communication_us;
+    assert!((exposed / whole - 1.0).abs() < 0.1, "{exposed} of {whole}");
+    assert!(hidden.exposed_communication_us < 0.15 * exposed, "{}", hidden.exposed_communication_us);
+    assert_eq!(hidden.compute_us, 20.0 * 1500.0);
+}
+
 /// The same scenario twice gives the same figures; operations and sizes from one byte on end.
 #[test]
 fn runs_repeat_and_small_sizes_end() {

@@ -25,6 +25,9 @@ pub struct RunArgs {
     /// Threads; results are the same for any number
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
+    /// Simulate every packet of collectives, also where their loops have become steady (as run.exact does)
+    #[arg(long)]
+    exact: bool,
     /// Folder the results go to. Default: runs/NAME-SEED, or no files with --json
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -90,6 +93,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(seed) = args.seed {
         loaded.scenario.seed = seed;
     }
+    loaded.scenario.run.exact |= args.exact;
     if args.threads > 1 && !args.quiet {
         output::note("this version simulates on one thread; results are the same for any --threads");
     }

@@ -49,6 +49,21 @@ pub enum Operation {
     SendRecv,
 }
 
+impl Operation {
+    /// Its name as files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AllReduce => "all-reduce",
+            Self::AllGather => "all-gather",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::Broadcast => "broadcast",
+            Self::Reduce => "reduce",
+            Self::AllToAll => "all-to-all",
+            Self::SendRecv => "send-recv",
+        }
+    }
+}
+
 /// How it is computed, by NCCL's names where NCCL has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -75,6 +90,24 @@ pub enum Algorithm {
     Pairwise,
 }
 
+impl Algorithm {
+    /// Its name as files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ring => "ring",
+            Self::Tree => "tree",
+            Self::DoubleTree => "double-tree",
+            Self::Nvls => "nvls",
+            Self::NvlsTree => "nvls-tree",
+            Self::CollnetDirect => "collnet-direct",
+            Self::CollnetChain => "collnet-chain",
+            Self::Pat => "pat",
+            Self::HalvingDoubling => "halving-doubling",
+            Self::Pairwise => "pairwise",
+        }
+    }
+}
+
 /// How NCCL moves a message: what it costs on the wire and in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -88,6 +121,15 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// Its name as files write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ll => "ll",
+            Self::Ll128 => "ll128",
+            Self::Simple => "simple",
+        }
+    }
+
     /// Bytes on the wire for `payload` bytes of data.
     pub const fn wire_bytes(self, payload: u64) -> u64 {
         match self {

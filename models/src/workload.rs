@@ -24,8 +24,6 @@ pub struct Machine {
     pub proxy_send: Duration,
     /// Time it spends on a message it receives.
     pub proxy_receive: Duration,
-    /// Bytes a second the host copies between GPU and NIC memory where NICs cannot reach GPU memory (no GPUDirect).
-    pub host_copy_rate: Option<u64>,
 }
 
 /// Latencies and rates of a protocol on a machine.
@@ -38,8 +36,6 @@ pub struct Timing {
     /// From the end of a thread's work until the receiver sees the message, over an idle network and with idle proxies.
     /// The time on the wire and in the proxies is part of it; what is left lies half before and half behind the wire.
     pub network: Duration,
-    /// Time of a thread a slice, on top of moving its bytes.
-    pub step: Duration,
 }
 
 /// How the messages of a call travel.
@@ -51,6 +47,8 @@ pub struct Transport {
     pub split: bool,
     /// Messages above so many bytes are announced by a write of their own (NCCL's way with adaptive routing).
     pub announce_above: Option<u64>,
+    /// Bytes a second the host copies between GPU and NIC memory where NICs do not reach GPU memory (no GPUDirect).
+    pub host_copy_rate: Option<u64>,
     /// Traffic class of data and clear-to-send writes.
     pub class: Class,
     /// DSCP of the packets.

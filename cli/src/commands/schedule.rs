@@ -57,7 +57,7 @@ pub fn run(args: &ScheduleArgs) -> Result<ExitCode, Failure> {
             let sum = proof.totals.sum();
             output::print(&format!(
                 "call {call}: {} over {} ranks, {} B: proved · {} steps, {} messages, {} B over NVLink, {} B over the network\n",
-                scenarios::jobs::plan::kebab(schedule.operation),
+                schedule.operation.name(),
                 schedule.ranks,
                 schedule.bytes,
                 proof.totals.steps,

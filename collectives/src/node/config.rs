@@ -96,8 +96,6 @@ pub struct NodeOverrides {
     pub nics: Option<u32>,
     /// Rate of a NIC in Gb/s, of all its ports together.
     pub nic_rate_gbps: Option<u32>,
-    /// Ports of a NIC, merged by NCCL.
-    pub ports_per_nic: Option<u32>,
     /// For each NIC, the GPUs nearest to it.
     pub affinity: Option<Vec<Vec<u32>>>,
     /// Path between a NIC and the GPUs nearest to it.
@@ -108,8 +106,6 @@ pub struct NodeOverrides {
     pub gpudirect: Option<bool>,
     /// Kind of the network.
     pub network: Option<NetworkKind>,
-    /// Machines of the node.
-    pub machines: Option<u32>,
     /// Costs of thread blocks and host threads. Default: those of the generation and CPU.
     pub host: Option<HostCosts>,
 }
@@ -153,13 +149,11 @@ impl NodeConfig {
             pcie_generation: o.pcie_generation.unwrap_or(base.pcie_generation),
             nics,
             nic_rate_gbps: o.nic_rate_gbps.unwrap_or(base.nic_rate_gbps),
-            ports_per_nic: o.ports_per_nic.unwrap_or(base.ports_per_nic),
             affinity,
             nic_path: o.nic_path.unwrap_or(base.nic_path),
             cpu,
             gpudirect: o.gpudirect.unwrap_or(base.gpudirect),
             network: o.network.unwrap_or(base.network),
-            machines: o.machines.unwrap_or(base.machines),
             host: o.host.unwrap_or(if kept { base.host } else { HostCosts::of(generation, cpu) }),
         };
         validate(&spec)?;
@@ -186,9 +180,7 @@ pub(super) fn validate(spec: &NodeSpec) -> Result<(), NodeError> {
         ("gpus", spec.gpus, 1..=1024, "1–1024"),
         ("nics", spec.nics, 1..=1024, "1–1024"),
         ("nic_rate_gbps", spec.nic_rate_gbps, 1..=100_000, "1–100000"),
-        ("ports_per_nic", spec.ports_per_nic, 1..=8, "1–8"),
         ("pcie_generation", spec.pcie_generation, 3..=6, "3–6"),
-        ("machines", spec.machines, 1..=spec.gpus.max(1), "1–gpus"),
     ];
     let out_of_range = |field, value: String, range| {
         Err(NodeError::OutOfRange { node: spec.name.clone(), field, value, range })

@@ -117,8 +117,6 @@ pub struct NodeSpec {
     pub nics: u32,
     /// Rate of a NIC in Gb/s, of all its ports together.
     pub nic_rate_gbps: u32,
-    /// Ports of a NIC, merged by NCCL: each message is split over them. With two planes, port p is in plane p.
-    pub ports_per_nic: u32,
     /// For each NIC, the GPUs nearest to it.
     pub affinity: Vec<Vec<u32>>,
     /// Path between a NIC and the GPUs nearest to it.
@@ -130,8 +128,6 @@ pub struct NodeSpec {
     pub gpudirect: bool,
     /// Kind of the network.
     pub network: NetworkKind,
-    /// Machines of the node: 1, or those of an NVLink domain (18 in an NVL72 rack). Used by: the simulator.
-    pub machines: u32,
     /// Costs of thread blocks and host threads.
     pub host: HostCosts,
 }

@@ -45,13 +45,11 @@ fn dgx_1v() -> NodeSpec {
         pcie_generation: 3,
         nics: 4,
         nic_rate_gbps: 100,
-        ports_per_nic: 1,
         affinity: pairs(4),
         nic_path: PathClass::Pix,
         cpu: Cpu::Intel,
         gpudirect: true,
         network: NetworkKind::Infiniband,
-        machines: 1,
         host: HostCosts::of(GpuGeneration::Volta, Cpu::Intel),
     }
 }
@@ -113,7 +111,6 @@ fn gb200_nvl72() -> NodeSpec {
         affinity: one_to_one(72),
         nic_path: PathClass::P2c,
         cpu: Cpu::Arm,
-        machines: 18,
         host: HostCosts::of(GpuGeneration::Blackwell, Cpu::Arm),
         ..dgx_b200()
     }
@@ -153,7 +150,6 @@ fn aws_p4d() -> NodeSpec {
 fn aws_p5() -> NodeSpec {
     NodeSpec {
         name: "aws-p5".into(),
-        ports_per_nic: 4,
         cpu: Cpu::Amd,
         network: NetworkKind::Efa,
         host: HostCosts::of(GpuGeneration::Hopper, Cpu::Amd),
@@ -170,13 +166,13 @@ fn gcp_a3_mega() -> NodeSpec {
 /// BM.GPU4.8: eight A100 40 GB, eight dual-port ConnectX-5 of 2 × 100 Gb/s over RoCE, AMD EPYC 7542. Source: Oracle
 /// Cloud compute shapes; that NCCL merges the ports is its default.
 fn oci_bm_gpu4_8() -> NodeSpec {
-    NodeSpec { name: "oci-bm-gpu4-8".into(), ports_per_nic: 2, network: NetworkKind::Roce, ..dgx_a100() }
+    NodeSpec { name: "oci-bm-gpu4-8".into(), network: NetworkKind::Roce, ..dgx_a100() }
 }
 
 /// BM.GPU.H100.8: eight H100, eight dual-port ConnectX-7 of 2 × 200 Gb/s over RoCE, Intel Xeon 8480+. Source: Oracle
 /// Cloud compute shapes; that NCCL merges the ports is its default.
 fn oci_bm_h100_8() -> NodeSpec {
-    NodeSpec { name: "oci-bm-h100-8".into(), ports_per_nic: 2, network: NetworkKind::Roce, ..dgx_h100() }
+    NodeSpec { name: "oci-bm-h100-8".into(), network: NetworkKind::Roce, ..dgx_h100() }
 }
 
 /// The preset of that name.

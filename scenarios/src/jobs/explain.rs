@@ -13,8 +13,7 @@ use sim_core::queue::{EventQueue, TimeWheel};
 
 use super::bound::PortOf;
 use super::loads::{self, StreamLoad};
-use super::plan::{PlannedCall, PlannedJobs, algorithm_name, bus_factor, kebab};
-use super::results::protocol_name;
+use super::plan::{PlannedCall, PlannedJobs, bus_factor};
 use crate::check::text::size;
 use crate::run::{Prepared, RunError, paragraph};
 
@@ -97,8 +96,7 @@ pub fn explain(mut prepared: Prepared, only: Option<usize>) -> Result<Vec<Explan
     let mut chosen: BTreeMap<(String, &str, &str), usize> = BTreeMap::new();
     for (index, call) in jobs.calls.iter().enumerate() {
         let schedule = &jobs.workload.calls[index].schedule;
-        let key =
-            (job_of(call).to_string(), algorithm_name(schedule.algorithm), protocol_name(schedule.protocol));
+        let key = (job_of(call).to_string(), schedule.algorithm.name(), schedule.protocol.name());
         let best = chosen.entry(key).or_insert(index);
         if jobs.calls[*best].bytes < call.bytes {
             *best = index;
@@ -203,9 +201,9 @@ fn one(fabric: &Fabric<TimeWheel>, jobs: &PlannedJobs, index: usize) -> Explanat
     Explanation {
         name: job.clone(),
         call: index,
-        kind: kebab(*operation),
-        algorithm: algorithm_name(schedule.algorithm),
-        protocol: protocol_name(schedule.protocol),
+        kind: operation.name(),
+        algorithm: schedule.algorithm.name(),
+        protocol: schedule.protocol.name(),
         why: choice.why.clone(),
         ranks: *ranks,
         bytes: *bytes,

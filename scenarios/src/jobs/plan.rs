@@ -4,9 +4,8 @@ use collectives::CollectiveSchedule;
 use collectives::algorithms::{self, AlgorithmError};
 use collectives::nccl::{Choice, Communicator as Nccl, PlanError};
 use collectives::node::{NodeError, NodeSpec};
-use collectives::schedule::{Algorithm, Operation, Path};
-use models::config::FlowOptions;
-use models::workload::{Call, Task, Transport, Work, Workload};
+use collectives::schedule::{Operation, Path};
+use models::workload::{Call, Task, Work, Workload};
 
 use super::bound::Bound;
 use super::spec::{ClusterConfig, JobConfig, JobWork};
@@ -135,6 +134,15 @@ pub fn plan(scenario: &Scenario) -> Result<Option<PlannedJobs>, JobError> {
     }))
 }
 
+/// What a job calls, size by size.
+struct Calls {
+    operation: Operation,
+    root: u32,
+    sizes: Vec<u64>,
+    warmup: u32,
+    iterations: u32,
+}
+
 /// Jobs while they are planned.
 pub(super) struct Planner<'a> {
     cluster: &'a ClusterConfig,
@@ -170,104 +178,74 @@ impl Planner<'_> {
             .iter()
             .map(|&gpu| (job.start.0 > 0).then(|| self.task(gpu, Work::Compute(job.start), vec![])))
             .collect();
-        match &job.work {
-            JobWork::Collective(work) => {
-                let name = job.name.clone().unwrap_or_else(|| format!("{}-{index}", kebab(work.operation)));
-                let sizes = [work.size.0];
-                self.sweep(
-                    index,
-                    job,
-                    &name,
-                    (work.operation, work.root),
-                    &sizes,
-                    (0, work.iterations),
-                    &gpus,
-                    first,
-                )
-            }
+        let named = |kind: &str| job.name.clone().unwrap_or_else(|| format!("{kind}-{index}"));
+        let calls = match &job.work {
+            JobWork::Collective(work) => Calls {
+                operation: work.operation,
+                root: work.root,
+                sizes: vec![work.size.0],
+                warmup: 0,
+                iterations: work.iterations,
+            },
             JobWork::NcclTests(work) => {
-                if work.iterations == 0 {
-                    return Err(wrong(
-                        "work.nccl-tests.iterations",
-                        "0 calls do nothing: give 1 or more".into(),
-                    ));
-                }
-                if work.begin.0 == 0 || work.begin > work.end {
-                    let why = format!("sizes from {} to {}: give 1B ≤ begin ≤ end", work.begin, work.end);
+                if work.begin > work.end {
+                    let why = format!("sizes from {} to {}: give begin ≤ end", work.begin, work.end);
                     return Err(wrong("work.nccl-tests.begin", why));
                 }
-                let name = job.name.clone().unwrap_or_else(|| format!("{}-{index}", kebab(work.operation)));
-                let (sizes, counts) = (work.sizes(), (work.warmup, work.iterations));
-                self.sweep(index, job, &name, (work.operation, 0), &sizes, counts, &gpus, first)
+                Calls {
+                    operation: work.operation,
+                    root: 0,
+                    sizes: work.sizes(),
+                    warmup: work.warmup,
+                    iterations: work.iterations,
+                }
+            }
+            JobWork::TrainingStep(_) if job.communicators != 1 => {
+                let why = "a training step makes its own groups: leave it out".to_string();
+                return Err(wrong("communicators", why));
             }
             JobWork::TrainingStep(work) => {
-                let name = job.name.clone().unwrap_or_else(|| format!("training-{index}"));
-                super::training::lay_out(self, index, job, &name, work, &gpus, first)
+                return super::training::lay_out(self, index, job, &named("training"), work, &gpus, first);
             }
-        }
-    }
-
-    /// One call after another, size by size.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a sweep, each named where it is passed")]
-    fn sweep(
-        &mut self,
-        index: usize,
-        job: &JobConfig,
-        name: &str,
-        (operation, root): (Operation, u32),
-        sizes: &[u64],
-        (warmup, iterations): (u32, u32),
-        gpus: &[u32],
-        first: Vec<Option<u32>>,
-    ) -> Result<(), JobError> {
-        let (parts, each) = (job.communicators, job.ranks_per_node.unwrap_or(self.node.gpus));
+        };
+        let parts = job.communicators;
         if parts == 0 || !each.is_multiple_of(parts) {
             let why = format!("{parts} communicators do not divide {each} ranks on each node");
-            return Err(JobError::Job { job: index, field: "communicators", why });
+            return Err(wrong("communicators", why));
         }
+        let name = named(calls.operation.name());
         for part in 0..parts {
-            let own = |gpu: u32| (gpu % self.node.gpus) / (each / parts) == part;
-            let (members, mut last): (Vec<u32>, Vec<Option<u32>>) = gpus
+            let own = |gpu: u32| (gpu % per_node) / (each / parts) == part;
+            let (members, last): (Vec<u32>, Vec<Option<u32>>) = gpus
                 .iter()
                 .zip(&first)
                 .filter(|(gpu, _)| own(**gpu))
                 .map(|(gpu, last)| (*gpu, *last))
                 .unzip();
-            let name = if parts == 1 { name.to_string() } else { format!("{name}/{part}") };
+            let name = if parts == 1 { name.clone() } else { format!("{name}/{part}") };
             let communicator = self.communicator(index, job, members)?;
-            self.calls_of(
-                index,
-                job,
-                &name,
-                (operation, root),
-                sizes,
-                (warmup, iterations),
-                &communicator,
-                &mut last,
-            )?;
+            self.sweep(index, job, &name, &calls, &communicator, last)?;
         }
         Ok(())
     }
 
-    /// The calls of one communicator, size by size.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a sweep, each named where it is passed")]
-    fn calls_of(
+    /// The calls of one communicator, one after another, size by size; `last` is what each rank did before.
+    fn sweep(
         &mut self,
         index: usize,
         job: &JobConfig,
         name: &str,
-        (operation, root): (Operation, u32),
-        sizes: &[u64],
-        (warmup, iterations): (u32, u32),
+        calls: &Calls,
         communicator: &Communicator,
-        last: &mut [Option<u32>],
+        mut last: Vec<Option<u32>>,
     ) -> Result<(), JobError> {
-        for &bytes in sizes {
-            let call = self.call(index, job, name, communicator, (operation, root), bytes, !self.exact)?;
-            for _ in 0..warmup + iterations {
-                self.execute(call, communicator, last);
+        let what = (calls.operation, calls.root);
+        for &bytes in &calls.sizes {
+            let call = self.call(index, job, name, communicator, what, bytes, !self.exact)?;
+            for _ in 0..calls.warmup + calls.iterations {
+                self.execute(call, communicator, &mut last);
             }
-            self.planned[call as usize].warmup = warmup as usize;
+            self.planned[call as usize].warmup = calls.warmup as usize;
         }
         Ok(())
     }
@@ -349,7 +327,7 @@ impl Planner<'_> {
             communicator: *number,
             timing: timing::timing(nccl, schedule.algorithm, schedule.protocol, self.cluster.costs),
             thread_rates: timing::thread_rates(&nccl.node, *nodes, &schedule, self.cluster.costs),
-            transport: transport(job, &nccl.node),
+            transport: timing::transport(self.cluster, job, &nccl.node),
             may_skip,
             schedule,
         });
@@ -426,50 +404,6 @@ fn restrict(node: &NodeSpec, locals: &[u32]) -> (NodeSpec, Vec<u32>) {
         .collect();
     let spec = NodeSpec { gpus: locals.len() as u32, nics: nics.len() as u32, affinity, ..node.clone() };
     (spec, nics)
-}
-
-/// How the messages of a job travel.
-fn transport(job: &JobConfig, node: &NodeSpec) -> Transport {
-    use collectives::node::NetworkKind;
-    let options = FlowOptions { class: job.class, dscp: job.dscp, ..FlowOptions::default() };
-    let announced = job.nccl.adaptive_routing.unwrap_or(node.network == NetworkKind::Infiniband);
-    Transport {
-        qps: job.nccl.qps_per_connection.clamp(1, 16) as u8,
-        split: job.nccl.split_data_on_qps,
-        announce_above: announced.then_some(job.nccl.adaptive_routing_threshold),
-        class: job.class,
-        dscp: options.dscp(),
-        rate: job.rate,
-    }
-}
-
-/// The name of an operation as the file has it.
-pub fn kebab(operation: Operation) -> &'static str {
-    match operation {
-        Operation::AllReduce => "all-reduce",
-        Operation::AllGather => "all-gather",
-        Operation::ReduceScatter => "reduce-scatter",
-        Operation::Broadcast => "broadcast",
-        Operation::Reduce => "reduce",
-        Operation::AllToAll => "all-to-all",
-        Operation::SendRecv => "send-recv",
-    }
-}
-
-/// The name of an algorithm as the file has it.
-pub fn algorithm_name(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::Ring => "ring",
-        Algorithm::Tree => "tree",
-        Algorithm::DoubleTree => "double-tree",
-        Algorithm::Nvls => "nvls",
-        Algorithm::NvlsTree => "nvls-tree",
-        Algorithm::CollnetDirect => "collnet-direct",
-        Algorithm::CollnetChain => "collnet-chain",
-        Algorithm::Pat => "pat",
-        Algorithm::HalvingDoubling => "halving-doubling",
-        Algorithm::Pairwise => "pairwise",
-    }
 }
 
 /// busbw over algbw, as nccl-tests counts.

@@ -8,7 +8,7 @@ use sim_core::Time;
 use sim_core::queue::EventQueue;
 
 use super::loads;
-use super::plan::{PlannedCall, PlannedJobs, algorithm_name, bus_factor, kebab};
+use super::plan::{PlannedCall, PlannedJobs, bus_factor};
 use super::training::PlannedSteps;
 use crate::run::TimeSummary;
 
@@ -72,49 +72,43 @@ pub struct TrainingSummary {
 }
 
 /// A rank's part in an execution of a collective.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Execution {
-    /// The job's name.
-    pub job: String,
-    /// The operation.
-    pub operation: &'static str,
-    /// The algorithm.
-    pub algorithm: &'static str,
-    /// The protocol.
-    pub protocol: &'static str,
-    /// Size as nccl-tests counts it.
-    pub bytes: u64,
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// The call, as planned.
+    pub call: &'a PlannedCall,
+    /// The call, as executed.
+    pub compiled: &'a models::workload::Call,
     /// Number of the execution, warm-up included.
     pub execution: u32,
     /// The rank.
     pub rank: u32,
-    /// Its GPU.
-    pub gpu: u32,
     /// When it started and ended.
     pub times: TaskTimes,
 }
 
-/// Each rank's part in each execution.
-pub fn executions(jobs: &PlannedJobs, times: &[TaskTimes]) -> Vec<Execution> {
-    let mut out = Vec::new();
-    for (call, compiled) in jobs.calls.iter().zip(&jobs.workload.calls) {
-        for (number, execution) in call.executions.iter().enumerate() {
-            for (rank, &task) in execution.iter().enumerate() {
-                out.push(Execution {
-                    job: call.job.clone(),
-                    operation: kebab(call.operation),
-                    algorithm: algorithm_name(compiled.schedule.algorithm),
-                    protocol: protocol_name(compiled.schedule.protocol),
-                    bytes: call.bytes,
-                    execution: number as u32,
-                    rank: rank as u32,
-                    gpu: compiled.members[rank],
-                    times: times[task as usize],
-                });
-            }
-        }
+impl Execution<'_> {
+    /// The GPU of the rank.
+    pub fn gpu(&self) -> u32 {
+        self.compiled.members[self.rank as usize]
     }
-    out
+}
+
+/// Each rank's part in each execution.
+pub fn executions<'a>(
+    jobs: &'a PlannedJobs,
+    times: &'a [TaskTimes],
+) -> impl Iterator<Item = Execution<'a>> + use<'a> {
+    jobs.calls.iter().zip(&jobs.workload.calls).flat_map(move |(call, compiled)| {
+        call.executions.iter().zip(0..).flat_map(move |(execution, number)| {
+            execution.iter().zip(0..).map(move |(&task, rank)| Execution {
+                call,
+                compiled,
+                execution: number,
+                rank,
+                times: times[task as usize],
+            })
+        })
+    })
 }
 
 /// A collective that was faster than the hardware allows: a fault of the simulator.
@@ -206,9 +200,9 @@ fn collective(
     let schedule = &compiled.schedule;
     CollectiveSummary {
         name: call.job.clone(),
-        kind: kebab(call.operation),
-        algorithm: algorithm_name(schedule.algorithm),
-        protocol: protocol_name(schedule.protocol),
+        kind: call.operation.name(),
+        algorithm: schedule.algorithm.name(),
+        protocol: schedule.protocol.name(),
         channels: schedule.channels.iter().filter(|channel| channel.bytes > 0).count() as u32,
         ranks: call.ranks,
         nodes: call.nodes,
@@ -222,16 +216,6 @@ fn collective(
         nccl_model_us: call.choice.predicted_us,
         why: call.choice.why.clone(),
         extrapolated_loops: skipped.loops,
-    }
-}
-
-/// The name of a protocol as the file has it.
-pub fn protocol_name(protocol: collectives::schedule::Protocol) -> &'static str {
-    use collectives::schedule::Protocol;
-    match protocol {
-        Protocol::Ll => "ll",
-        Protocol::Ll128 => "ll128",
-        Protocol::Simple => "simple",
     }
 }
 

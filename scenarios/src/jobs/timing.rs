@@ -7,11 +7,11 @@
 use collectives::nccl::Communicator;
 use collectives::node::{GpuGeneration, NetworkKind, NodeSpec, PathClass};
 use collectives::schedule::{Algorithm, CollectiveSchedule, Protocol, Role};
-use models::config::NicConfig;
-use models::workload::{Machine, Timing};
+use models::config::{FlowOptions, NicConfig};
+use models::workload::{Machine, Timing, Transport};
 use sim_core::{Duration, Rate};
 
-use super::spec::{ClusterConfig, Costs};
+use super::spec::{ClusterConfig, Costs, JobConfig};
 
 /// GB/s of the host's copies between GPU and NIC memory without GPUDirect: PCIe Gen3 x16.
 const HOST_COPY: u64 = 12_000_000_000;
@@ -21,7 +21,6 @@ pub fn machine(cluster: &ClusterConfig, node: &NodeSpec) -> Machine {
     let local = if node.nvlink_gbytes_per_s > 0.0 { node.nvlink_gbytes_per_s } else { node.pcie_bandwidth() };
     let preset = if cluster.costs == Costs::None { 0.0 } else { node.host.post_us / 2.0 };
     let step = cluster.host_step.unwrap_or(us(preset));
-    let copy = cluster.host_copy_rate.map_or(HOST_COPY, |rate| rate.0 / 8);
     Machine {
         gpus: cluster.nodes * node.gpus,
         gpus_per_node: node.gpus,
@@ -31,7 +30,22 @@ pub fn machine(cluster: &ClusterConfig, node: &NodeSpec) -> Machine {
         nvls_rate: gigabytes(nvls_port(node).unwrap_or(local)),
         proxy_send: step,
         proxy_receive: step,
-        host_copy_rate: (!node.gpudirect).then_some(copy),
+    }
+}
+
+/// How the messages of a job travel.
+pub fn transport(cluster: &ClusterConfig, job: &JobConfig, node: &NodeSpec) -> Transport {
+    let options = FlowOptions { class: job.class, dscp: job.dscp, ..FlowOptions::default() };
+    let announced = job.nccl.adaptive_routing.unwrap_or(node.network == NetworkKind::Infiniband);
+    let copy = cluster.host_copy_rate.map_or(HOST_COPY, |rate| rate.0 / 8);
+    Transport {
+        qps: job.nccl.qps_per_connection as u8,
+        split: job.nccl.split_data_on_qps,
+        announce_above: announced.then_some(job.nccl.adaptive_routing_threshold),
+        host_copy_rate: (!node.gpudirect || !job.nccl.gdr).then_some(copy),
+        class: job.class,
+        dscp: options.dscp(),
+        rate: job.rate,
     }
 }
 
@@ -47,7 +61,7 @@ pub fn timing(of: &Communicator, algorithm: Algorithm, protocol: Protocol, costs
         local /= 2.0;
     }
     let network = hop.network_us + beyond_infiniband(node.network);
-    Timing { base: us(hop.base_us), local: us(local), network: us(network), step: Duration::ZERO }
+    Timing { base: us(hop.base_us), local: us(local), network: us(network) }
 }
 
 /// Microseconds a network hop takes beyond what NCCL's tables say, which were made on InfiniBand. EFA: the plugin's own tuner

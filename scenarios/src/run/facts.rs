@@ -8,6 +8,7 @@ use models::fabric::{Fabric, FlowState};
 use models::record::Recorder;
 use models::topology::{Graph, PortIndex};
 use models::traffic::Flow;
+use models::workload::TaskTimes;
 use sim_core::queue::EventQueue;
 use sim_core::{Duration, Time};
 
@@ -16,8 +17,9 @@ use super::ideal::{Ideal, wire_factor};
 use super::prepare::Prepared;
 use super::watch::Watch;
 use crate::finding::Finding;
+use crate::jobs::PlannedJobs;
 use crate::jobs::explain::{self, Collision};
-use crate::jobs::results::{self, CollectiveSummary, Execution, TrainingSummary};
+use crate::jobs::results::{self, CollectiveSummary, TrainingSummary};
 use crate::spec::Scenario;
 
 /// One class at one port.
@@ -111,8 +113,10 @@ pub struct Facts<'a> {
     pub wanted: Vec<f64>,
     /// Collectives.
     pub collectives: Vec<CollectiveSummary>,
-    /// Each rank's part in each execution of them.
-    pub executions: Vec<Execution>,
+    /// The jobs as planned, and when each of their tasks ran.
+    pub jobs: Option<&'a PlannedJobs>,
+    /// See `jobs`.
+    pub times: Vec<TaskTimes>,
     /// Links on which streams of a job collide, by job.
     pub collisions: Vec<(String, Vec<Collision>)>,
     /// Training steps.
@@ -178,16 +182,14 @@ impl<'a> Facts<'a> {
                 .jobs
                 .as_ref()
                 .map_or_else(Vec::new, |jobs| results::collectives(fabric, jobs, &times)),
-            executions: prepared
-                .jobs
-                .as_ref()
-                .map_or_else(Vec::new, |jobs| results::executions(jobs, &times)),
+            jobs: prepared.jobs.as_ref(),
             collisions: prepared
                 .jobs
                 .as_ref()
                 .map_or_else(Vec::new, |jobs| explain::collisions_of_jobs(fabric, jobs)),
             training: prepared.jobs.as_ref().map_or_else(Vec::new, |jobs| results::training(jobs, &times)),
             tasks: (fabric.tasks_done(), times.len() as u64),
+            times,
         }
     }
 

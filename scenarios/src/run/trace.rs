@@ -19,6 +19,7 @@ use sim_core::queue::TimeWheel;
 use super::facts::Facts;
 use super::files::WriteError;
 use crate::check::text::size;
+use crate::jobs::results;
 
 /// Processes of the viewer: those of hosts follow the last.
 const PAUSES: u64 = 1;
@@ -234,16 +235,17 @@ impl Trace {
             self.event(fabric.now(), (PAUSES, track), json!({ "ph": "E" }))?;
         }
         let mut tracks: BTreeMap<(u32, &str), u64> = BTreeMap::new();
-        for step in &facts.executions {
+        for step in facts.jobs.into_iter().flat_map(|jobs| results::executions(jobs, &facts.times)) {
             let (Some(from), Some(to)) = (step.times.started, step.times.finished) else { continue };
             let next = tracks.len() as u64;
-            let track = *tracks.entry((step.gpu, &step.job)).or_insert(next);
+            let (gpu, schedule) = (step.gpu(), &step.compiled.schedule);
+            let track = *tracks.entry((gpu, &step.call.job)).or_insert(next);
             self.name(GPUS, None, "collectives")?;
-            self.name(GPUS, Some(track), &format!("GPU {} {}", step.gpu, step.job))?;
+            self.name(GPUS, Some(track), &format!("GPU {gpu} {}", step.call.job))?;
             let us = to.since(from).0 as f64 / 1e6;
             let event = json!({
-                "ph": "X", "cat": "collective", "name": format!("{} {}", step.operation, step.execution), "dur": us,
-                "args": { "rank": step.rank, "algorithm": step.algorithm, "protocol": step.protocol, "bytes": step.bytes }
+                "ph": "X", "cat": "collective", "name": format!("{} {}", schedule.operation.name(), step.execution), "dur": us,
+                "args": { "rank": step.rank, "algorithm": schedule.algorithm.name(), "protocol": schedule.protocol.name(), "bytes": step.call.bytes }
             });
             self.event(from, (GPUS, track), event)?;
         }

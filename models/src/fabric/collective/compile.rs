@@ -269,6 +269,7 @@ impl Build<'_> {
             sent: 0,
             posted: 0,
             acked: 0,
+            host_copy_rate: call.transport.host_copy_rate.unwrap_or(0),
             announce_above: call.transport.announce_above.unwrap_or(u64::MAX),
             granted: slots,
             arrived: 0,

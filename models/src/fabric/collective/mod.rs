@@ -73,6 +73,8 @@ pub(super) struct Connection {
     pub posted: u32,
     /// Messages acknowledged.
     pub acked: u32,
+    /// Bytes a second its messages are copied at by the host at either end; 0 without a copy.
+    pub host_copy_rate: u64,
     /// Bytes above which a message is announced by a write of its own.
     pub announce_above: u64,
     /// Messages the receiver has room for.
@@ -272,7 +274,7 @@ pub struct Moved {
     pub network_bytes: u64,
 }
 
-/// Time of `bytes` at `rate` bytes a second, in picoseconds, rounded up.
+/// Time of `bytes` at `rate` bytes a second, in picoseconds, rounded up; none at a rate of 0.
 #[inline]
 pub(super) fn span(bytes: u64, rate: u64) -> u64 {
     if rate == 0 {

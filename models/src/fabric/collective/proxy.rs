@@ -13,7 +13,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let now = self.now.0;
         let c = &mut self.collectives;
         let Some(machine) = &c.machine else { return };
-        let copy = machine.host_copy_rate.map_or(0, |rate| span(bytes, rate));
+        let copy = span(bytes, c.connections[id as usize].host_copy_rate);
         let cost = machine.proxy_send.0 + copy;
         let proxy = c.connections[id as usize].proxy as usize;
         let gpu = &mut c.gpus[proxy];
@@ -114,7 +114,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         }
         let bytes = slot.bytes;
         let Some(machine) = &c.machine else { return };
-        let copy = machine.host_copy_rate.map_or(0, |rate| span(bytes, rate));
+        let copy = span(bytes, c.connections[id as usize].host_copy_rate);
         let cost = machine.proxy_receive.0 + copy;
         let gpu = &mut c.gpus[to];
         gpu.proxy = gpu.proxy.max(now) + cost;

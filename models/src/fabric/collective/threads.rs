@@ -101,7 +101,7 @@ impl<Q: EventQueue, R: Recorder> Fabric<Q, R> {
         let bytes = thread.left.min(thread.slice);
         let call = &c.calls[thread.call as usize];
         let wire = call.protocol.wire_bytes(bytes);
-        let mut end = now + call.timing.step.0 + span(bytes, thread.rate);
+        let mut end = now + span(bytes, thread.rate);
         let step = c.steps[thread.step as usize];
         let (over_link, over_switch) = (span(wire, local_rate), span(wire, nvls_rate));
         let mut reduced = false;
